@@ -1,0 +1,1 @@
+"""Metalmark collector: measures a machine."""

@@ -1,0 +1,1 @@
+"""Metalmark db: what a run is, and where it rests."""

@@ -1,0 +1,163 @@
+"""What a run is: the frozen types that every part of Metalmark hands on.
+
+A field is defined here once: name, type, unit, meaning and check. Table columns
+(``metalmark_db.models``), the JSON Schema and page labels derive from these definitions.
+Unknown is None: never 0, never "N/A", never a guess.
+"""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from .words import Effort, Mode, Outcome, Precision, Reason, Task
+
+
+def meaning(description: str, *, unit: str | None = None, **checks: Any) -> Meta:
+    """The definition of a field: its meaning, its unit, and msgspec's checks (``ge``, ``pattern`` ...)."""
+    return Meta(description=description, extra={"unit": unit}, **checks)
+
+
+Text = Annotated[str, Meta(max_length=200)]
+Count = Annotated[int, Meta(ge=1)]
+Bytes = Annotated[int, Meta(ge=0)]
+
+
+class Machine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The hardware: a configuration that many computers share, never one computer."""
+
+    vendor: Annotated[Text | None, meaning("Maker of the computer or, on a PC, of its processor")] = None
+    chip: Annotated[Text | None, meaning("Marketing name of the SoC or CPU, without ' (Virtual)'")] = None
+    soc: Annotated[Text | None, meaning("The SoC's own number, such as T6041")] = None
+    model_identifier: Annotated[Text | None, meaning("Model of the computer, such as Mac16,1")] = None
+    cpu_cores: Annotated[Count | None, meaning("All physical CPU cores")] = None
+    tier_counts: Annotated[
+        tuple[Count, ...] | None, meaning("CPU cores of each performance level, fastest level first")
+    ] = None
+    cpu_tiers: Annotated[
+        tuple[tuple[Text, Count], ...] | None, meaning("Name and cores of each performance level, fastest first")
+    ] = None
+    gpu_name: Annotated[Text | None, meaning("Name of the GPU that torch can use")] = None
+    gpu_cores: Annotated[Count | None, meaning("GPU cores (Apple) or multiprocessors (NVIDIA)")] = None
+    gpu_count: Annotated[Count | None, meaning("GPUs of that name")] = None
+    gpu_memory_bytes: Annotated[Bytes | None, meaning("Memory of one discrete GPU", unit="bytes")] = None
+    memory_bytes: Annotated[Bytes | None, meaning("Installed memory", unit="bytes")] = None
+    arch: Annotated[Text | None, meaning("Architecture of the hardware: arm64 or x86_64")] = None
+    virtual: Annotated[bool | None, meaning("Whether this is a virtual machine")] = None
+
+
+class Software(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The software that a run used."""
+
+    os_name: Annotated[Text | None, meaning("macOS or Linux")] = None
+    os_version: Annotated[Text | None, meaning("Version of macOS or of the Linux distribution")] = None
+    os_build: Annotated[Text | None, meaning("Build of macOS, such as 25A354")] = None
+    kernel: Annotated[Text | None, meaning("Kernel release")] = None
+    process_arch: Annotated[Text | None, meaning("Architecture of the Python process")] = None
+    rosetta: Annotated[bool | None, meaning("Whether the process runs under Rosetta")] = None
+    python_version: Annotated[Text | None, meaning("Version of Python")] = None
+    torch_version: Annotated[Text | None, meaning("Version of torch")] = None
+    torch_git: Annotated[Text | None, meaning("Commit torch was built from")] = None
+    torch_debug: Annotated[bool | None, meaning("Whether torch is a debug build, whose times mean nothing")] = None
+    torchvision_version: Annotated[Text | None, meaning("Version of torchvision")] = None
+    timm_version: Annotated[Text | None, meaning("Version of timm")] = None
+    transformers_version: Annotated[Text | None, meaning("Version of transformers")] = None
+    metalmark_version: Annotated[Text | None, meaning("Version of Metalmark")] = None
+    environment: Annotated[
+        dict[Text, Text], meaning("Environment variables that change results, by allow-list")
+    ] = msgspec.field(default_factory=dict)
+
+
+class Conditions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The state of the machine at one moment."""
+
+    power_source: Annotated[Text | None, meaning("ac or battery")] = None
+    power_mode: Annotated[Text | None, meaning("automatic, low or high")] = None
+    low_power_mode: Annotated[bool | None, meaning("Whether low power mode is on")] = None
+    thermal_state: Annotated[Text | None, meaning("Thermal state as the system names it")] = None
+    cpu_speed_limit: Annotated[int | None, meaning("CPU speed limit of pmset (Intel Macs)", unit="percent")] = None
+    swap_used_bytes: Annotated[Bytes | None, meaning("Swap in use", unit="bytes")] = None
+    memory_available_bytes: Annotated[Bytes | None, meaning("Memory available without swapping", unit="bytes")] = None
+    load_1m: Annotated[float | None, meaning("Load average of the last minute", ge=0)] = None
+    niceness: Annotated[int | None, meaning("Nice value of the process")] = None
+
+
+class Workload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The facts of a workload that do not depend on where it runs."""
+
+    id: Annotated[str, meaning("Name, such as resnet50-train", pattern="^[a-z0-9-]{2,60}$")]
+    version: Annotated[int, meaning("Changes when results stop being comparable", ge=1)]
+    title: Annotated[Text, meaning("Name for people")]
+    source: Annotated[Text, meaning("Whose published workload this follows, or 'metalmark'")]
+    task: Annotated[Task, meaning("inference, train or operation")]
+    batch: Annotated[Count, meaning("Samples in one iteration")]
+    input_shape: Annotated[Text, meaning("Shape of one sample")]
+    item: Annotated[Text, meaning("What one item of the throughput is: image, sequence, call")]
+    items_per_iteration: Annotated[float, meaning("Items in one iteration", gt=0)]
+    flops_per_iteration: Annotated[
+        float | None, meaning("Floating-point operations of one iteration, a multiply-add counting 2", unit="FLOP")
+    ] = None
+    bytes_per_iteration: Annotated[
+        float | None, meaning("Least bytes moved through memory in one iteration", unit="bytes")
+    ] = None
+    parameters: Annotated[int | None, meaning("Trainable parameters of the model")] = None
+    description: Annotated[str, meaning("What it is and where it comes from, as Markdown")] = ""
+
+
+class Round(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The raw samples of one case in one worker process."""
+
+    index: Annotated[int, meaning("Number of the round, from 0", ge=0)]
+    iterations: Annotated[Count, meaning("Iterations in every timed block of this round")]
+    block_ns: Annotated[tuple[Count, ...], meaning("Duration of each timed block, in order", unit="ns")]
+    first_call_ns: Annotated[int | None, meaning("Duration of the very first iteration, kept apart", unit="ns")] = None
+    warmup_iterations: Annotated[int | None, meaning("Iterations before the first timed block")] = None
+    enqueue_ns: Annotated[
+        int | None, meaning("Time to enqueue one block without waiting (information)", unit="ns")
+    ] = None
+    residual_ns: Annotated[
+        int | None, meaning("Longest wait for one element of the output after a synchronized block", unit="ns")
+    ] = None
+
+
+class Case(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One workload on one device, in one precision and one mode: what is measured and can fail."""
+
+    workload: Annotated[str, meaning("Name of the workload", pattern="^[a-z0-9-]{2,60}$")]
+    version: Annotated[int, meaning("Version of the workload", ge=1)]
+    device: Annotated[str, meaning("cpu, mps, cuda or xpu", pattern="^[a-z]{2,10}$")]
+    precision: Annotated[Precision, meaning("Number format")]
+    mode: Annotated[Mode, meaning("eager or compile")]
+    outcome: Annotated[Outcome, meaning("How the case ended")]
+    reason: Annotated[Reason | None, meaning("Why it was not run, or which error it was")] = None
+    detail: Annotated[str | None, meaning("What the system said, scrubbed", max_length=2000)] = None
+    device_chip: Annotated[Text | None, meaning("What the row is charted under")] = None
+    fallback_ops: Annotated[tuple[Text, ...], meaning("Operations that ran on the CPU instead")] = ()
+    flags: Annotated[tuple[Text, ...], meaning("Remarks of the engine, such as few_samples")] = ()
+    rounds: Annotated[tuple[Round, ...], meaning("Raw samples, one entry a round")] = ()
+
+    @property
+    def key(self) -> tuple[str, int, str, str, str]:
+        """What tells the cases of one run apart."""
+        return (self.workload, self.version, self.device, self.precision.value, self.mode.value)
+
+
+class RunHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is known of a run before its first case."""
+
+    started_at: Annotated[str, meaning("Start in UTC, ISO 8601 to the second")]
+    effort: Annotated[Effort, meaning("quick, standard or full")]
+    seed: Annotated[int, meaning("Seed of inputs, weights and order", ge=0)]
+    machine: Machine
+    software: Software
+    conditions_before: Conditions
+
+
+class Run(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Machine, software, conditions and cases of one sitting."""
+
+    head: RunHead
+    conditions_after: Conditions | None = None
+    finished: Annotated[bool, meaning("Whether every planned case has an outcome of its own")] = False
+    workloads: tuple[Workload, ...] = ()
+    cases: tuple[Case, ...] = ()

@@ -1,0 +1,1 @@
+"""Metalmark site: from rows to pages."""
