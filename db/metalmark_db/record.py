@@ -42,6 +42,9 @@ class Machine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     gpu_count: Annotated[Count | None, meaning("GPUs of that name")] = None
     gpu_memory_bytes: Annotated[Bytes | None, meaning("Memory of one discrete GPU", unit="bytes")] = None
     memory_bytes: Annotated[Bytes | None, meaning("Installed memory", unit="bytes")] = None
+    memory_total_bytes: Annotated[
+        Bytes | None, meaning("Memory that the kernel reports, a little under what is installed", unit="bytes")
+    ] = None
     arch: Annotated[Text | None, meaning("Architecture of the hardware: arm64 or x86_64")] = None
     virtual: Annotated[bool | None, meaning("Whether this is a virtual machine")] = None
 
@@ -63,9 +66,9 @@ class Software(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     timm_version: Annotated[Text | None, meaning("Version of timm")] = None
     transformers_version: Annotated[Text | None, meaning("Version of transformers")] = None
     metalmark_version: Annotated[Text | None, meaning("Version of Metalmark")] = None
-    environment: Annotated[
-        dict[Text, Text], meaning("Environment variables that change results, by allow-list")
-    ] = msgspec.field(default_factory=dict)
+    environment: Annotated[dict[Text, Text], meaning("Environment variables that change results, by allow-list")] = (
+        msgspec.field(default_factory=dict)
+    )
 
 
 class Conditions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -107,14 +110,14 @@ class Workload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Round(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The raw samples of one case in one worker process."""
 
-    index: Annotated[int, meaning("Number of the round, from 0", ge=0)]
+    number: Annotated[int, meaning("Number of the round, from 0", ge=0)]
     iterations: Annotated[Count, meaning("Iterations in every timed block of this round")]
     block_ns: Annotated[tuple[Count, ...], meaning("Duration of each timed block, in order", unit="ns")]
     first_call_ns: Annotated[int | None, meaning("Duration of the very first iteration, kept apart", unit="ns")] = None
     warmup_iterations: Annotated[int | None, meaning("Iterations before the first timed block")] = None
-    enqueue_ns: Annotated[
-        int | None, meaning("Time to enqueue one block without waiting (information)", unit="ns")
-    ] = None
+    enqueue_ns: Annotated[int | None, meaning("Time to enqueue one block without waiting (information)", unit="ns")] = (
+        None
+    )
     residual_ns: Annotated[
         int | None, meaning("Longest wait for one element of the output after a synchronized block", unit="ns")
     ] = None

@@ -1,0 +1,61 @@
+"""Table columns derived from the record types, so that a field is defined once."""
+
+import types
+from collections.abc import Collection
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+from msgspec import Meta, Struct
+from sqlalchemy import JSON, BigInteger, Boolean, Double, Integer, String, Text
+from sqlalchemy.orm import MappedColumn, mapped_column
+from sqlalchemy.types import TypeEngine
+
+
+def columns_of(struct: type[Struct], *, leave_out: Collection[str] = ()) -> dict[str, MappedColumn[Any]]:
+    """One column for each field of a record type: type, nullability and the meaning as its comment.
+
+    Containers become JSON, which SQLite's and PostgreSQL's JSON functions read. Fields named in
+    ``leave_out`` live in a table of their own.
+    """
+    hints = get_type_hints(struct, include_extras=True)
+    return {name: _column(hint) for name, hint in hints.items() if name not in leave_out}
+
+
+def field_meaning(struct: type[Struct], name: str) -> Meta:
+    """The definition of a field: description, unit (``extra["unit"]``) and checks."""
+    return _meta(get_type_hints(struct, include_extras=True)[name])
+
+
+def _meta(hint: Any) -> Meta:
+    return next(m for m in get_args(hint)[1:] if isinstance(m, Meta))
+
+
+def _column(hint: Any) -> MappedColumn[Any]:
+    meta = _meta(hint)
+    unit = (meta.extra or {}).get("unit")
+    comment = f"{meta.description} ({unit})" if unit else meta.description
+    plain, nullable = _unwrap(hint)
+    return mapped_column(_sql_type(plain), nullable=nullable, comment=comment)
+
+
+def _unwrap(hint: Any) -> tuple[Any, bool]:
+    """The bare type and whether None is allowed."""
+    if get_origin(hint) is Annotated:
+        return _unwrap(get_args(hint)[0])
+    if get_origin(hint) in (Union, types.UnionType):
+        inner = [a for a in get_args(hint) if a is not type(None)]
+        return _unwrap(inner[0])[0], True
+    return hint, False
+
+
+def _sql_type(plain: Any) -> TypeEngine[Any]:
+    if get_origin(plain) in (tuple, dict):
+        return JSON()
+    if plain is bool:
+        return Boolean()
+    if plain is int:
+        return BigInteger().with_variant(Integer(), "sqlite")
+    if plain is float:
+        return Double()
+    if plain is str:
+        return Text()
+    return String(40)  # the closed vocabularies

@@ -1,0 +1,145 @@
+"""Opening the database: where it lies, created and migrated, with the published figures in it."""
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+import sqlalchemy as sa
+from sqlalchemy.engine import URL, make_url
+
+from . import migrate, published
+from .data import data
+from .errors import DatabaseProblem
+from .models import ChipRecord, LoadedRecord, PublishedRecord, SourceRecord
+
+_BUSY_MS = 30_000  # another process may be migrating or storing a case
+
+
+def database_url(given: str | None = None) -> URL:
+    """The database to use: ``given``, else METALMARK_DB, else a file in the user's data folder.
+
+    A text without ``://`` is the path of an SQLite file.
+
+    Raises:
+        DatabaseProblem: the text is no SQLAlchemy URL, or names a kind of database that is not supported.
+    """
+    text = given or os.environ.get("METALMARK_DB")
+    if not text:
+        return URL.create("sqlite", database=str(platformdirs.user_data_path("metalmark") / "metalmark.sqlite"))
+    if "://" not in text:
+        return URL.create("sqlite", database=text)
+    try:
+        url = make_url(text)
+    except sa.exc.ArgumentError as error:
+        raise DatabaseProblem(
+            f"'{text}' is not a database address. Give a path, or an SQLAlchemy URL such as "
+            "sqlite:////home/me/metalmark.sqlite or postgresql+psycopg://user@host/name (--db or METALMARK_DB)."
+        ) from error
+    if url.get_backend_name() == "postgresql" and url.drivername == "postgresql":
+        url = url.set(drivername="postgresql+psycopg")
+    if url.get_backend_name() not in ("sqlite", "postgresql"):
+        raise DatabaseProblem(f"Metalmark keeps its data in SQLite or PostgreSQL, not in '{url.get_backend_name()}'.")
+    return url
+
+
+def open_database(given: str | None = None) -> sa.Engine:
+    """An engine on the database, created where missing, migrated, and holding the published figures.
+
+    Raises:
+        DatabaseProblem: it cannot be opened, is damaged, or was written by a newer Metalmark.
+    """
+    url = database_url(given)
+    name = url.render_as_string(hide_password=True)
+    try:
+        _make_folder(url)
+        engine = _engine(url)
+        migrate.to_newest(engine, name)
+        load_published(engine)
+    except (sa.exc.DBAPIError, sqlite3.Error, OSError) as error:
+        raise unreadable(name, error) from error
+    except sa.exc.NoSuchModuleError as error:
+        raise DatabaseProblem(f"{name} needs a driver that is not installed: {error}.") from error
+    except ModuleNotFoundError as error:
+        raise DatabaseProblem(
+            f"{name} needs the package '{error.name}'. Install it with: pip install 'metalmark[postgres]'"
+        ) from error
+    return engine
+
+
+def unreadable(name: str, error: BaseException) -> DatabaseProblem:
+    """The error that tells a person which database failed and what to try."""
+    cause = str(getattr(error, "orig", None) or error).strip().splitlines()
+    return DatabaseProblem(
+        f"The database {name} cannot be used: {cause[0] if cause else type(error).__name__}. Check that the path is "
+        "right, that it is a Metalmark database, and that you may write there; or name another with --db or "
+        "METALMARK_DB. Nothing in it was changed."
+    )
+
+
+def load_published(engine: sa.Engine, folder: Path | None = None) -> bool:
+    """Put the published figures into the database, unless this edition is there; True if it wrote.
+
+    Raises:
+        DataProblem: a file of figures is malformed; the database keeps what it had.
+    """
+    folder = folder or data("published")
+    edition = published.digest(folder)
+    loaded = sa.select(LoadedRecord.digest).where(LoadedRecord.name == "published")
+    with engine.connect() as connection:
+        if connection.scalar(loaded) == edition:
+            return False
+    tables: tuple[tuple[type[Any], list[dict[str, Any]]], ...] = (
+        (SourceRecord, published.read_sources(folder)),
+        (ChipRecord, published.read_chips(folder)),
+        (PublishedRecord, published.read_results(folder)),
+    )
+    with engine.execution_options(metalmark_write=True).begin() as connection:
+        for table, _ in reversed(tables):
+            connection.execute(sa.delete(table))
+        for table, rows in tables:
+            connection.execute(sa.insert(table), rows)
+        connection.execute(sa.delete(LoadedRecord).where(LoadedRecord.name == "published"))
+        connection.execute(sa.insert(LoadedRecord), {"name": "published", "digest": edition})
+    return True
+
+
+def _make_folder(url: URL) -> None:
+    if url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:"):
+        Path(str(url.database)).expanduser().parent.mkdir(parents=True, exist_ok=True)
+
+
+def _engine(url: URL) -> sa.Engine:
+    if url.get_backend_name() != "sqlite":
+        return sa.create_engine(url)
+    if url.database and url.database.startswith("~"):
+        url = url.set(database=str(Path(url.database).expanduser()))
+    engine = sa.create_engine(url)
+    sa.event.listen(engine, "connect", _prepare_sqlite)
+    sa.event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    # The driver's own BEGIN comes late and skips DDL; with it off, _begin_sqlite makes every
+    # transaction, migrations included, all or nothing.
+    connection.isolation_level = None
+    for pragma in (f"busy_timeout={_BUSY_MS}", "foreign_keys=ON", "synchronous=NORMAL"):
+        connection.execute(f"PRAGMA {pragma}")
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+    except sqlite3.OperationalError:
+        if not _read_only(connection):
+            raise
+
+
+def _read_only(connection: sqlite3.Connection) -> bool:
+    """Whether the file may only be read, as a downloaded database may be."""
+    path = connection.execute("PRAGMA database_list").fetchone()[2]
+    return bool(path) and not os.access(path, os.W_OK)
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    write = connection.get_execution_options().get("metalmark_write")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")

@@ -1,0 +1,99 @@
+"""Runs into the database, case by case, so that nothing measured is lost."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+from msgspec import Struct
+
+from .engine import open_database
+from .identity import machine_id
+from .models import CaseRecord, ConditionsRow, MachineRow, RoundRecord, RunRecord, SoftwareRow, WorkloadRecord
+from .record import Case, Conditions, RunHead, Workload
+from .stats import summarize
+
+CASE_KEY = ("workload", "version", "device", "precision", "mode")
+
+__all__ = ["begin_run", "finish_run", "open_database", "save_case"]
+
+
+def begin_run(engine: sa.Engine, head: RunHead, workloads: Sequence[Workload]) -> int:
+    """Number of a new run whose machine, software, conditions and workloads are now stored."""
+    with _write(engine) as connection:
+        machine = _shared(connection, MachineRow, head.machine, {"machine_id": machine_id(head.machine)})
+        software = _shared(connection, SoftwareRow, head.software, {})
+        for workload in workloads:
+            _upsert_workload(connection, workload)
+        return _insert(
+            connection,
+            RunRecord,
+            {
+                "started_at": head.started_at,
+                "effort": head.effort.value,
+                "seed": head.seed,
+                "machine_id": machine,
+                "software_id": software,
+                "conditions_before_id": _insert(connection, ConditionsRow, msgspec.to_builtins(head.conditions_before)),
+            },
+        )
+
+
+def save_case(engine: sa.Engine, run_id: int, case: Case) -> None:
+    """Store a case with all its rounds so far, in one transaction; an earlier state of it is replaced."""
+    summary = summarize(case.rounds)
+    row: dict[str, Any] = msgspec.to_builtins(case)
+    rounds = row.pop("rounds")
+    row["run_id"] = run_id
+    if summary is not None:
+        row |= {
+            "median_s": summary.median_s,
+            "low_s": summary.low_s,
+            "high_s": summary.high_s,
+            "interval": summary.interval,
+            "samples": summary.samples,
+        }
+    with _write(engine) as connection:
+        same = [getattr(CaseRecord, name) == row[name] for name in CASE_KEY]
+        connection.execute(sa.delete(CaseRecord).where(CaseRecord.run_id == run_id, *same))
+        case_id = _insert(connection, CaseRecord, row)
+        if rounds:
+            connection.execute(sa.insert(RoundRecord), [r | {"case_id": case_id} for r in rounds])
+
+
+def finish_run(engine: sa.Engine, run_id: int, conditions: Conditions, *, finished: bool) -> None:
+    """Store the conditions after a run, and whether it came to its planned end."""
+    with _write(engine) as connection:
+        after = _insert(connection, ConditionsRow, msgspec.to_builtins(conditions))
+        connection.execute(
+            sa.update(RunRecord).where(RunRecord.id == run_id).values(conditions_after_id=after, finished=finished)
+        )
+
+
+def _write(engine: sa.Engine) -> Any:
+    # IMMEDIATE: a transaction that reads first and writes then cannot wait for another writer.
+    return engine.execution_options(metalmark_write=True).begin()
+
+
+def _insert(connection: sa.Connection, table: type[Any], row: Mapping[str, Any]) -> int:
+    key = connection.execute(sa.insert(table).values(**row)).inserted_primary_key
+    return int(key[0]) if key else 0
+
+
+def _shared(connection: sa.Connection, table: type[Any], value: Struct, extra: Mapping[str, Any]) -> int:
+    """The row that holds exactly this value; made if it is new."""
+    digest = hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
+    found = connection.scalar(sa.select(table.id).where(table.digest == digest))
+    if found is not None:
+        return int(found)
+    return _insert(connection, table, msgspec.to_builtins(value) | {"digest": digest} | extra)
+
+
+def _upsert_workload(connection: sa.Connection, workload: Workload) -> None:
+    row = msgspec.to_builtins(workload)
+    here = (WorkloadRecord.id == workload.id, WorkloadRecord.version == workload.version)
+    if connection.scalar(sa.select(sa.func.count()).select_from(WorkloadRecord).where(*here)):
+        connection.execute(sa.update(WorkloadRecord).where(*here).values(**row))
+    else:
+        connection.execute(sa.insert(WorkloadRecord).values(**row))
