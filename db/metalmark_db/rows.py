@@ -32,6 +32,7 @@ class ResultRow(Struct, frozen=True, kw_only=True):
     median_s: float | None
     low_s: float | None
     high_s: float | None
+    interval: str | None = None  # "rounds" or "within one process": what low_s and high_s speak for
     samples: int
     items_per_s: float | None
     tflops: float | None
