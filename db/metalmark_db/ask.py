@@ -19,7 +19,7 @@ _TELLING_PRAGMAS = frozenset(
 )
 _WHAT_THERE_IS = (
     "The views and tables to start with: results (one row a measured case), published (one row a figure of others), "
-    "machines, runs, chips. All of them in SQLite: metalmark query \"select name from sqlite_master\""
+    'machines, runs, chips. All of them in SQLite: metalmark query "select name from sqlite_master"'
 )
 
 

@@ -1,5 +1,6 @@
 """Questions to the database, each a function from an engine to frozen rows."""
 
+import json
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,7 +16,7 @@ _Row = TypeVar("_Row", bound=msgspec.Struct)
 
 def results(engine: sa.Engine, run_id: int | None = None) -> list[ResultRow]:
     """Every measured case, newest run first; or those of one run."""
-    names = ", ".join(_fields(ResultRow))
+    names = ", ".join(f'"{name}"' for name in _fields(ResultRow))
     where = "" if run_id is None else "WHERE run_id = :run_id "
     order = "run_id DESC, workload, device, precision, mode"
     statement = sa.text(f"SELECT {names} FROM results {where}ORDER BY {order}")  # noqa: S608 - our own field names
@@ -137,4 +138,9 @@ def _rows(engine: sa.Engine, struct: type[_Row], statement: sa.Executable) -> li
         found = connection.execute(statement).mappings().all()
     # Not strict: SQLite hands out 0 and 1 where a view says true and false.
     names = _fields(struct)
-    return [msgspec.convert({name: row[name] for name in names}, struct, strict=False) for row in found]
+    return [msgspec.convert({name: _plain(name, row[name]) for name in names}, struct, strict=False) for row in found]
+
+
+def _plain(name: str, value: Any) -> Any:
+    # A view hands JSON out as text on SQLite.
+    return json.loads(value) if name == "flags" and isinstance(value, str) else value

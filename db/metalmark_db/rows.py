@@ -37,7 +37,7 @@ class ResultRow(Struct, frozen=True, kw_only=True):
     items_per_s: float | None
     tflops: float | None
     speedup: float | None  # over the CPU's fp32 eager time of the same workload version in the same run
-    flags: str  # comma-separated
+    flags: tuple[str, ...]
 
 
 class RunRow(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,49 @@
+"""Time shared out over the cases that are left, so that a run ends within its budget."""
+
+from dataclasses import dataclass
+
+from metalmark_db.record import Workload
+
+BUILD_S = 1.5  # building a model, moving it, importing its library
+MIN_ITERATIONS = 5  # first call, calibration and three samples
+LONGEST_SHARE_S = 20.0
+_EFFICIENCY = 0.4  # of a workload, relative to a small matmul
+_BYTES_PER_S = 10e9  # before anything is known of the device's memory
+_CALL_S = 1e-4
+_RESERVE = 0.9  # of the limit: estimates are estimates
+
+
+def iteration_s(workload: Workload, flops_per_s: float) -> float:
+    """Estimated seconds of one iteration on a device that does ``flops_per_s`` on a small matmul."""
+    arithmetic = (workload.flops_per_iteration or 0.0) / (_EFFICIENCY * flops_per_s)
+    return arithmetic + (workload.bytes_per_iteration or 0.0) / _BYTES_PER_S + _CALL_S
+
+
+def least_s(iteration: float) -> float:
+    """Seconds that a case needs for the fewest samples worth keeping."""
+    return BUILD_S + MIN_ITERATIONS * iteration
+
+
+@dataclass
+class Budget:
+    """What is left of a run's time: ``aimed_s`` is hoped for, ``limit_s`` is never passed."""
+
+    aimed_s: float
+    limit_s: float
+    began: float
+
+    def left_s(self, now: float) -> float:
+        """Seconds until the limit."""
+        return self.began + self.limit_s - now
+
+    def share_s(self, now: float, this: float, others: float, count: int) -> float:
+        """Seconds for the next case, whose least need is ``this``; ``others`` is that of the ``count`` cases after it.
+
+        Every case gets its least need and an equal part of what the aim leaves over. Where the aim
+        is too short for all of them, the limit is shared out in proportion.
+        """
+        spare = self.began + self.aimed_s - now - this - others
+        if spare >= 0:
+            return min(this + spare / (count + 1), max(this, LONGEST_SHARE_S))
+        within_limit = self.left_s(now) * _RESERVE
+        return this if this + others <= within_limit else this * within_limit / (this + others)

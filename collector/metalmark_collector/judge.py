@@ -1,0 +1,21 @@
+"""The parent's judgement: what it means that a worker ended without an answer."""
+
+from metalmark_db.words import Outcome
+
+from .explain import explain
+from .process import Death
+from .words import OUTCOMES
+
+_SILENT_END = "The worker process ended without a message"
+
+
+def judge(death: Death) -> tuple[Outcome, str]:
+    """Outcome and detail of a case whose worker died, from deadline, signal, exit code and stderr."""
+    if death.timed_out:
+        return Outcome.TIMEOUT, f"The worker process gave no answer in its time and was ended.\n{death.stderr}".strip()
+    kind = explain(death.stderr, exit=death.exit_code, timed_out=False).kind
+    outcome = OUTCOMES[kind]
+    if outcome in (Outcome.OK, Outcome.ERROR):  # nothing in the text says why: a process that vanishes has crashed
+        outcome = Outcome.CRASH
+    ending = f"signal {-death.exit_code}" if (death.exit_code or 0) < 0 else f"exit code {death.exit_code}"
+    return outcome, f"{_SILENT_END} ({ending}).\n{death.stderr}".strip()

@@ -1,0 +1,187 @@
+"""The measuring loop: blocks of iterations on a device, timed so that the device has finished."""
+
+import gc
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from statistics import median
+
+from metalmark_db.record import Round
+from metalmark_db.stats import median_ranks
+from metalmark_db.words import Reason
+
+from .clock import Clock
+from .devices.base import Device, Work
+
+BLOCK_NS = 20_000_000  # shorter blocks measure the clock and the scheduler
+TICKS = 10_000  # ... and need this many ticks of the clock
+MAX_BLOCKS = 20
+LOOKS = (10, 20)  # judging after every sample would lower the interval's coverage
+PRECISE = 0.01
+DRIFT = 0.02
+WARMUP_WINDOW = 3
+WARMUP_SHARE = 0.3  # of the case's time at most
+SAMPLE_BLOCKS = 3
+RESIDUAL_NS = 1_000_000
+RESIDUAL_SHARE = 0.02
+
+
+class OverBudget(Exception):
+    """Not even one block fits into the time of this case."""
+
+
+class Unsynchronized(Exception):
+    """The clock stopped before the device had finished."""
+
+    reason = Reason.UNSYNCHRONIZED
+
+
+@dataclass(frozen=True)
+class Block:
+    """One timed block."""
+
+    elapsed_ns: int
+    enqueue_ns: int
+    residual_ns: int
+
+
+@dataclass
+class Session:
+    """A case that is being measured: what is timed, by which clock, until when."""
+
+    work: Work
+    device: Device
+    clock: Clock
+    end_ns: int
+    between: Callable[[int], None] = lambda _samples: None  # called between blocks, outside the timed part
+    flags: list[str] = field(default_factory=list)
+
+    def left_ns(self) -> int:
+        """Time that this case still has."""
+        return self.end_ns - self.clock.now_ns()
+
+
+def measure(session: Session, number: int) -> Round:
+    """The raw samples of one round: first call apart, then warm-up, then blocks until the median is known.
+
+    Raises:
+        OverBudget: the time of the case ends before one block after the first call.
+        Unsynchronized: a residual wait shows that synchronize did not wait.
+    """
+    gc.collect()
+    gc.freeze()
+    try:
+        return _measure(session, number)
+    finally:
+        gc.unfreeze()
+
+
+def _measure(session: Session, number: int) -> Round:
+    began = session.clock.now_ns()
+    first = time_block(session, 1)
+    if session.left_ns() <= first.elapsed_ns // 2:  # the first call compiles: half of it is a fair guess of the next
+        raise OverBudget(f"its first iteration took {first.elapsed_ns / 1e9:.1f} s")
+    share_ns = session.end_ns - began
+    iterations, warmups = _calibrate(session, share_ns)
+    warmups += _warm_up(session, iterations, share_ns) * iterations
+    blocks = _sample(session, iterations)
+    _check_synchronized(blocks)
+    if len(blocks) < LOOKS[0]:
+        session.flags.append("few_samples")
+    return Round(
+        number=number,
+        iterations=iterations,
+        block_ns=tuple(block.elapsed_ns for block in blocks),
+        first_call_ns=max(1, first.elapsed_ns),
+        warmup_iterations=warmups,
+        enqueue_ns=int(median(block.enqueue_ns for block in blocks)),
+        residual_ns=max(block.residual_ns for block in blocks),
+    )
+
+
+def time_block(session: Session, iterations: int) -> Block:
+    """One block: enqueue all iterations, wait for the device, stop the clock; then read one element."""
+    work, device, clock = session.work, session.device, session.clock
+    gc.collect()  # cheap: measure() has frozen what was there before
+    gc.disable()
+    try:
+        device.synchronize()
+        start = clock.now_ns()
+        for _ in range(iterations):
+            output = work()
+        enqueued = clock.now_ns()
+        device.synchronize()
+        stop = clock.now_ns()
+    finally:
+        gc.enable()
+    device.read_element(output)
+    residual = clock.now_ns() - stop
+    return Block(max(1, stop - start), enqueued - start, residual)
+
+
+def tick_ns() -> int:
+    """Resolution of the system's clock, in whole nanoseconds and at least one."""
+    return max(1, math.ceil(time.get_clock_info("perf_counter").resolution * 1e9))
+
+
+def _calibrate(session: Session, share_ns: int) -> tuple[int, int]:
+    """Iterations of a block that is long enough, and the iterations that finding out took."""
+    wanted = max(BLOCK_NS, TICKS * tick_ns(), min(5 * BLOCK_NS, share_ns // (8 * MAX_BLOCKS)))
+    iterations, spent = 1, 0
+    while True:
+        block = time_block(session, iterations)
+        spent += iterations
+        per_iteration = max(1.0, block.elapsed_ns / iterations)
+        needed = max(1, math.ceil(wanted / per_iteration))
+        if block.elapsed_ns >= wanted // 2 or session.left_ns() < 2 * wanted:
+            return needed, spent
+        iterations = min(needed, iterations * 16)
+
+
+def _warm_up(session: Session, iterations: int, share_ns: int) -> int:
+    """Blocks until their times no longer drift: two windows whose medians differ by less than 2 %."""
+    end_ns = session.clock.now_ns() + int(share_ns * WARMUP_SHARE)
+    times: list[int] = []
+    while True:
+        expected = times[-1] if times else BLOCK_NS
+        if session.left_ns() < (SAMPLE_BLOCKS + 1) * expected:
+            return len(times)  # the time that is left belongs to the samples
+        if session.clock.now_ns() >= end_ns:
+            session.flags.append("warmup_cap")
+            return len(times)
+        times.append(time_block(session, iterations).elapsed_ns)
+        session.between(0)
+        if len(times) >= 2 * WARMUP_WINDOW:
+            before = median(times[-2 * WARMUP_WINDOW : -WARMUP_WINDOW])
+            if abs(median(times[-WARMUP_WINDOW:]) - before) <= DRIFT * before:
+                return len(times)
+
+
+def _sample(session: Session, iterations: int) -> list[Block]:
+    blocks: list[Block] = []
+    while len(blocks) < MAX_BLOCKS:
+        if blocks and session.left_ns() < blocks[-1].elapsed_ns:
+            break
+        blocks.append(time_block(session, iterations))
+        session.between(len(blocks))
+        if len(blocks) in LOOKS and _is_precise([block.elapsed_ns for block in blocks]):
+            break
+    return blocks
+
+
+def _is_precise(times: list[int]) -> bool:
+    ranks = median_ranks(len(times))
+    if ranks is None:
+        return False
+    ordered = sorted(times)
+    return ordered[ranks[1]] - ordered[ranks[0]] <= 2 * PRECISE * median(times)
+
+
+def _check_synchronized(blocks: list[Block]) -> None:
+    worst = max(blocks, key=lambda block: block.residual_ns)
+    if worst.residual_ns > max(RESIDUAL_NS, RESIDUAL_SHARE * worst.elapsed_ns):
+        raise Unsynchronized(
+            f"after synchronize the device still worked for {worst.residual_ns / 1e6:.1f} ms "
+            f"of a block of {worst.elapsed_ns / 1e6:.1f} ms"
+        )

@@ -1,0 +1,53 @@
+"""What parent and worker say to each other: one JSON message a line, each on a pipe of its own."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from metalmark_db.record import Round
+from metalmark_db.words import Outcome, Precision, Reason
+
+
+class Task(Struct, frozen=True, kw_only=True, tag="task"):
+    """Parent to worker: measure one case once."""
+
+    workload: str
+    precision: Precision
+    seed: int
+    round_number: int
+    share_s: float  # the time this case may take
+    size: Literal["real", "tiny"] = "real"
+
+
+class Hello(Struct, frozen=True, kw_only=True, tag="hello"):
+    """Worker to parent: torch is there, and this is the device."""
+
+    torch_version: str
+    torch_git: str | None
+    torch_debug: bool | None
+    threads: int
+    unusable: str | None  # why the device cannot be measured
+    chip_name: str | None
+    flops_per_s: float | None  # of a small matmul: what estimates of time start from
+    probe_enqueue_ns: int | None = None  # a large matmul, enqueued only ...
+    probe_synchronized_ns: int | None = None  # ... and waited for: evidence that synchronize waits
+
+
+class Beat(Struct, frozen=True, kw_only=True, tag="beat"):
+    """Worker to parent, between blocks and at most once a second: still measuring."""
+
+    samples: int
+
+
+class Done(Struct, frozen=True, kw_only=True, tag="done"):
+    """Worker to parent: how the task ended."""
+
+    outcome: Outcome
+    reason: Reason | None = None
+    detail: str | None = None
+    round: Round | None = None
+    flags: tuple[str, ...] = ()
+    fallback_ops: tuple[str, ...] = ()
+
+
+Message = Hello | Beat | Done

@@ -1,0 +1,112 @@
+"""What a run will measure: cases by device, in an order drawn from the seed."""
+
+import random
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from metalmark_db.errors import UsageProblem
+from metalmark_db.record import Case, Workload
+from metalmark_db.words import Effort, Mode, Outcome, Precision, Reason
+
+from .efforts import EFFORTS
+from .workloads import WORKLOADS
+
+
+class Planned(Struct, frozen=True, kw_only=True):
+    """One case before it is measured."""
+
+    workload: str
+    device: str
+    precision: Precision
+    mode: Mode = Mode.EAGER
+
+    @property
+    def facts(self) -> Workload:
+        """The workload's entry in the suite."""
+        return WORKLOADS[self.workload].facts
+
+    def ended(self, outcome: Outcome, reason: Reason | None = None, detail: str | None = None) -> Case:
+        """The case with an outcome and no sample."""
+        return Case(
+            workload=self.workload,
+            version=self.facts.version,
+            device=self.device,
+            precision=self.precision,
+            mode=self.mode,
+            outcome=outcome,
+            reason=reason,
+            detail=detail,
+        )
+
+    @property
+    def label(self) -> str:
+        """Name for the screen: workload, device, precision."""
+        return f"{self.workload} · {self.device} · {self.precision}"
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """The cases of a run and the time it may take."""
+
+    effort: Effort
+    seed: int
+    rounds: int
+    aimed_s: float
+    limit_s: float
+    cases: Mapping[str, tuple[Planned, ...]]  # by device, in the suite's order
+
+    def order(self, number: int) -> list[tuple[str, list[Planned]]]:
+        """Devices and their cases of one round: cases shuffled anew, devices in alternating order."""
+        draw = random.Random(f"{self.seed}/{number}")  # noqa: S311 - an order to measure in, no secret
+        devices = list(self.cases)
+        if number % 2:
+            devices.reverse()
+        return [(device, draw.sample(self.cases[device], len(self.cases[device]))) for device in devices]
+
+    @property
+    def count(self) -> int:
+        """Cases of one round."""
+        return sum(map(len, self.cases.values()))
+
+
+def make_plan(
+    effort: Effort,
+    devices: Sequence[str],
+    seed: int,
+    *,
+    only: Sequence[str] = (),
+    precisions: Sequence[Precision] = (),
+) -> Plan:
+    """The plan of an effort, or of the workloads and precisions that were asked for.
+
+    Raises:
+        UsageProblem: a workload is not in the suite, or nothing is left to measure.
+    """
+    settings = EFFORTS[effort]
+    for name in only:
+        if name not in WORKLOADS:
+            raise UsageProblem(f"There is no workload {name!r}. `metalmark workloads` lists what there is.")
+    names = tuple(dict.fromkeys(only)) or settings.workloads
+    cases = {
+        device: tuple(
+            Planned(workload=name, device=device, precision=precision)
+            for name in names
+            for precision in WORKLOADS[name].precisions.get(device, ())
+            if not precisions or precision in precisions
+        )
+        for device in devices
+    }
+    plan = Plan(
+        effort=effort,
+        seed=seed,
+        rounds=settings.rounds,
+        aimed_s=settings.aimed_s,
+        limit_s=settings.limit_s,
+        cases={device: planned for device, planned in cases.items() if planned},
+    )
+    if not plan.count:
+        raise UsageProblem(
+            "Nothing is left to measure: no workload of that choice has such a precision on these devices. "
+            "`metalmark workloads` lists the precisions of each."
+        )
+    return plan

@@ -1,0 +1,41 @@
+"""Error texts without what tells one person or computer from another."""
+
+import getpass
+import os
+import platform
+import re
+from pathlib import Path
+
+LONGEST = 2000
+_SHORTEST = 3
+_MAC = re.compile(r"\b[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}\b")
+_UUID = re.compile(r"\b[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\b")
+_IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.])")
+_IPV6 = re.compile(r"(?<![\w:])(?:[0-9A-Fa-f]{1,4}:){3,7}[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{1,4})*(?![\w:])")
+# A path keeps its last part, which names the library's file; the folders before it may name a person.
+_PATH = re.compile(r"(?<![\w:/.])~?/(?:[^\s/:\"'<>|]+/)+")
+
+
+def scrub(text: str) -> str:
+    """The text with user, host, home, paths, addresses and hardware identifiers taken out.
+
+    The end is kept when it is longer than 2,000 characters, for the last message is the one that counts.
+    """
+    for secret, cover in _secrets():
+        text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", cover, text, flags=re.IGNORECASE)
+    for pattern, cover in ((_PATH, ".../"), (_UUID, "<uuid>"), (_MAC, "<mac>"), (_IPV4, "<ip>"), (_IPV6, "<ip>")):
+        text = pattern.sub(cover, text)
+    return text if len(text) <= LONGEST else "..." + text[3 - LONGEST :]
+
+
+def _secrets() -> list[tuple[str, str]]:
+    """Names of this computer and its user, longest first, so that no part of one is left over."""
+    host = platform.node()
+    named = [(str(Path.home()), "<home>"), (host, "<host>"), (host.partition(".")[0], "<host>")]
+    try:
+        named.append((getpass.getuser(), "<user>"))
+    except (OSError, KeyError):  # a container may run as a user without a name
+        named.append((os.environ.get("USER", ""), "<user>"))
+    # Short or everyday words would tear holes into harmless text, and tell nobody apart.
+    everyday = {"root", "user", "admin", "localhost", "local", "runner", "torch", "python", "metal"}
+    return sorted({n for n in named if len(n[0]) >= _SHORTEST and n[0].lower() not in everyday}, key=lambda n: -len(n[0]))

@@ -1,0 +1,18 @@
+"""The command ``show``."""
+
+from typing import Annotated
+
+import typer
+
+from .. import report
+from ..engine import open_database
+from .query import DB
+
+
+def show(
+    run: Annotated[int | None, typer.Argument(help="Number of the run; the newest when left out.")] = None,
+    db: Annotated[str | None, DB] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show a stored run: its machine, and every case with its outcome."""
+    report.show_run(open_database(db), run, as_json=as_json)

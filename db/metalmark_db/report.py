@@ -1,0 +1,97 @@
+"""A stored run as a table or as JSON."""
+
+import json
+from collections.abc import Sequence
+
+import msgspec
+import sqlalchemy as sa
+
+from . import output, queries
+from .errors import UsageProblem
+from .rows import ResultRow, RunRow
+from .terminal import gibibytes, harmless, seconds, significant
+
+_COLUMNS = (
+    "workload",
+    "device",
+    "precision",
+    "median",
+    "95 % interval",
+    "per second",
+    "TFLOP/s",
+    "over CPU",
+    "outcome",
+)
+_RIGHT = ("median", "95 % interval", "per second", "TFLOP/s", "over CPU")
+
+
+def show_run(engine: sa.Engine, run_id: int | None, *, as_json: bool = False) -> None:
+    """Print a run's machine and cases; the newest run where no number is given.
+
+    Raises:
+        UsageProblem: there is no such run.
+    """
+    run = _find(queries.runs(engine), run_id)
+    rows = queries.results(engine, run.run_id)
+    if as_json:
+        text = {"run": msgspec.to_builtins(run), "results": msgspec.to_builtins(rows)}
+        print(json.dumps(text, ensure_ascii=False, indent=1))  # noqa: T201 - this is the command's output
+        return
+    screen = output.console()
+    screen.print(machine_line(run), soft_wrap=True)
+    output.table(None, _COLUMNS, [_cells(row) for row in rows], right=_RIGHT)
+    for line in _remarks(rows):
+        screen.print(line, soft_wrap=True)
+
+
+def machine_line(run: RunRow) -> str:
+    """A run's machine and software in one line; what is unknown is left out."""
+    parts = (
+        harmless(run.chip or "unknown chip"),
+        "virtual machine" if run.virtual else "",
+        f"{run.cpu_cores} CPU cores" if run.cpu_cores else "",
+        f"{run.gpu_cores} GPU cores" if run.gpu_cores else "",
+        harmless(run.gpu_name if run.gpu_name != run.chip else ""),
+        gibibytes(run.memory_bytes),
+        f"{harmless(run.os_name)} {harmless(run.os_version)}".strip(),
+        f"torch {harmless(run.torch_version)}" if run.torch_version else "",
+    )
+    return f"Run {run.run_id}, {run.started_at}: " + ", ".join(part for part in parts if part)
+
+
+def _find(runs: Sequence[RunRow], run_id: int | None) -> RunRow:
+    if not runs:
+        raise UsageProblem("There is no run yet. Measure this machine with: metalmark run")
+    found = [run for run in runs if run_id in (None, run.run_id)]
+    if not found:
+        known = ", ".join(str(run.run_id) for run in runs[:10])
+        raise UsageProblem(f"There is no run {run_id}. The newest runs are: {known}.")
+    return found[0]
+
+
+def _cells(row: ResultRow) -> tuple[str, ...]:
+    interval = ""
+    if row.low_s is not None and row.high_s is not None:
+        interval = f"{seconds(row.low_s)} – {seconds(row.high_s)}"
+    outcome = row.outcome + (f" ({row.reason})" if row.reason else "")
+    return (
+        row.workload,
+        row.device,
+        row.precision,
+        seconds(row.median_s),
+        interval,
+        f"{significant(row.items_per_s)} {row.item}s" if row.items_per_s else "",
+        significant(row.tflops),
+        f"{significant(row.speedup)} ×" if row.speedup and row.device != "cpu" else "",
+        outcome,
+    )
+
+
+def _remarks(rows: Sequence[ResultRow]) -> list[str]:
+    """What has to be known to read the table rightly."""
+    remarks = []
+    if any(row.interval == "within one process" for row in rows):
+        remarks.append("Intervals are within one process: another process may choose other kernels.")
+    if any("few_samples" in row.flags for row in rows):
+        remarks.append("A median without an interval has fewer than six samples: the run's time did not allow more.")
+    return remarks
