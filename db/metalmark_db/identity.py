@@ -1,8 +1,29 @@
 """Identity of a machine: names a configuration that many computers share, never one computer."""
 
+import hashlib
+
+import msgspec
+
 from .record import Machine
+
+_GIB = 2**30
 
 
 def machine_id(machine: Machine) -> str | None:
-    """Placeholder until the fingerprint lands."""
-    return None
+    """SHA-256 over what makes a configuration; None if a part is unknown, or for a virtual machine.
+
+    Names of core levels change with the version of macOS and stay out; memory counts in whole GiB.
+    """
+    if machine.virtual is not False or machine.memory_bytes is None:
+        return None
+    parts = (
+        machine.chip,
+        machine.tier_counts,
+        machine.gpu_name,
+        machine.gpu_cores,
+        machine.gpu_count,
+        round(machine.memory_bytes / _GIB) or None,
+    )
+    if any(part is None for part in parts):
+        return None
+    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()

@@ -1,0 +1,158 @@
+"""CPU cores and their performance levels, from each of the forms in which systems tell them.
+
+A level has a place (fastest first), a count and, where the system says so, a name. The place is
+certain in every form; the name is not: it changes with the version of macOS.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from .values import clean, positive, search, whole
+
+KNOWN_NAMES = ("Super", "Performance", "Efficiency")
+FIRST_WITH_SUPER = 5  # from M5 on, the fastest level may be called Super
+
+
+class Cores(Struct, frozen=True, kw_only=True):
+    """What one output tells of the cores; None is what it leaves open."""
+
+    total: int | None = None
+    counts: tuple[int, ...] | None = None
+    names: tuple[str, ...] | None = None
+    super_cores: int | None = None
+    performance_cores: int | None = None
+    efficiency_cores: int | None = None
+
+
+def merge(readings: Sequence[Cores]) -> Cores:
+    """One answer from several outputs, the most trusted first."""
+
+    def first(field: str) -> object:
+        return next((value for reading in readings if (value := getattr(reading, field)) is not None), None)
+
+    return Cores(**{field: first(field) for field in Cores.__struct_fields__})  # type: ignore[arg-type]
+
+
+def named(levels: Sequence[tuple[str, int]]) -> Cores:
+    """Cores of levels whose names the system gave, fastest first."""
+    counts = tuple(count for _, count in levels)
+    of = {name.lower(): count for name, count in levels}
+    # A level that is not listed has no cores, but only where all names are ones that macOS has told apart.
+    rest = 0 if all(name in KNOWN_NAMES for name, _ in levels) else None
+    return Cores(
+        total=sum(counts),
+        counts=counts,
+        names=tuple(name for name, _ in levels),
+        super_cores=of.get("super", rest),
+        performance_cores=of.get("performance", rest),
+        efficiency_cores=of.get("efficiency", rest),
+    )
+
+
+def from_sysctl(sysctl: Mapping[str, str], generation: int | None) -> Cores:
+    """Cores from ``hw.perflevelN.name`` and ``.physicalcpu``, for any number of levels."""
+    found = [(n, positive(sysctl.get(f"hw.perflevel{n}.physicalcpu"))) for n in range(16)]
+    levels = {n: count for n, count in found if count is not None}
+    names = {n: name for n in levels if (name := clean(sysctl.get(f"hw.perflevel{n}.name")))}
+    total = positive(sysctl.get("hw.physicalcpu")) or positive(sysctl.get("hw.physicalcpu_max"))
+    if not _complete(levels, sysctl):
+        return merge([Cores(total=total), _unnamed(levels, generation, complete=False)])
+    if len(names) == len(levels):
+        return named([(names[n], levels[n]) for n in sorted(levels)])
+    return _unnamed(levels, generation, complete=True)
+
+
+def _complete(levels: Mapping[int, int], sysctl: Mapping[str, str]) -> bool:
+    """Whether these are all levels: as many as announced, or adding up to all cores."""
+    if not levels or sorted(levels) != list(range(len(levels))):
+        return False
+    announced = whole(sysctl.get("hw.nperflevels"))
+    all_cores = (positive(sysctl.get("hw.physicalcpu")), positive(sysctl.get("hw.ncpu")))
+    return announced == len(levels) if announced is not None else sum(levels.values()) in all_cores
+
+
+def _unnamed(levels: Mapping[int, int], generation: int | None, *, complete: bool) -> Cores:
+    """Levels without names, as macOS 12 gave them: there were two, performance and efficiency."""
+    counts = tuple(levels[n] for n in sorted(levels)) if complete else None
+    pair = not levels.keys() - {0, 1} and not (complete and len(levels) == 1)
+    if not pair or (generation or 0) >= FIRST_WITH_SUPER:
+        return Cores(total=sum(counts) if counts else None, counts=counts)
+    return Cores(
+        total=sum(counts) if counts else None,
+        counts=counts,
+        performance_cores=levels.get(0),
+        efficiency_cores=levels.get(1),
+    )
+
+
+def from_number_processors(value: object, *, macos: int | None, generation: int | None) -> Cores:
+    """Cores from ``number_processors``: an integer, or ``proc total:a:b`` or ``proc total:a:b:c``.
+
+    Whatever the version: without the total and without zeros, these are the levels, fastest first.
+    """
+    if (total := positive(value)) is not None:
+        return Cores(total=total)
+    listed = search(r"\bproc\s+([0-9]{1,6}(?::[0-9]{1,6})+)", clean(value))
+    if listed is None:
+        return from_words(value)
+    total, *fields = (int(field) for field in listed.split(":"))
+    if not total or sum(fields) != total:
+        return Cores(total=total or None)
+    return merge([_roles(fields, macos, generation), Cores(total=total, counts=tuple(n for n in fields if n))])
+
+
+def _roles(fields: Sequence[int], macos: int | None, generation: int | None) -> Cores:
+    """Which field bears which name; nothing where version and chip leave it open."""
+    before_super = generation is not None and generation < FIRST_WITH_SUPER
+    match fields:
+        case [first, efficiency] if before_super or generation is None:
+            return Cores(super_cores=0, performance_cores=first, efficiency_cores=efficiency)
+        case [first, second, third] if first == 0 or (macos or 0) >= 27:  # noqa: PLR2004  macOS 27: Super, P, E
+            return Cores(super_cores=first, performance_cores=second, efficiency_cores=third)
+        case [first, efficiency, 0] if before_super:
+            return Cores(super_cores=0, performance_cores=first, efficiency_cores=efficiency)
+        case [first, efficiency, medium] if macos is not None and medium:
+            return Cores(super_cores=first, performance_cores=medium, efficiency_cores=efficiency)
+        case _:
+            return Cores()
+
+
+def from_words(value: object) -> Cores:
+    """Cores from a text such as "16 (12 Performance and 4 Efficiency)"."""
+    text = clean(value) or ""
+    total = positive(search(r"^([0-9]{1,6})\b", text))
+    listed = re.findall(r"\b([0-9]{1,6})\s+([^\W\d_]+)", search(r"\((.*)\)", text) or "")
+    levels = [(_titled(name), int(count)) for count, name in listed if int(count)]
+    if total is None or sum(count for _, count in levels) != total:
+        return Cores(total=total)
+    if any(name not in KNOWN_NAMES for name, _ in levels):  # another language: the order still says which is fastest
+        return Cores(total=total, counts=tuple(count for _, count in levels))
+    return named(sorted(levels, key=lambda level: KNOWN_NAMES.index(level[0])))
+
+
+def _titled(name: str) -> str:
+    return name[:1].upper() + name[1:].lower()
+
+
+def from_ioreg(text: str | None, generation: int | None) -> Cores:
+    """Cores from ``p-core-count``, ``m-core-count`` and ``e-core-count``, little-endian hexadecimal data."""
+    found = {kind: _hex_count(search(rf'"{kind}-core-count" = <([0-9a-fA-F]+)>', text)) for kind in "pme"}
+    counts = tuple(count for count in found.values() if count)
+    if not found["p"]:
+        return Cores()
+    fastest = found["p"]
+    if found["m"]:
+        roles = Cores(super_cores=fastest, performance_cores=found["m"], efficiency_cores=found["e"] or 0)
+    elif (generation or 0) < FIRST_WITH_SUPER:
+        roles = Cores(performance_cores=fastest, efficiency_cores=found["e"])
+    else:
+        roles = Cores(efficiency_cores=found["e"])
+    return merge([roles, Cores(total=sum(counts), counts=counts)] if len(counts) > 1 else [roles])
+
+
+def _hex_count(data: str | None) -> int | None:
+    if data is None or len(data) % 2 or len(data) > 16:  # noqa: PLR2004  at most 64 bits
+        return None
+    return positive(int.from_bytes(bytes.fromhex(data), "little"))

@@ -1,0 +1,65 @@
+"""What this Python process says of itself: versions, architecture, niceness, variables that change results."""
+
+import json
+import os
+import platform
+import re
+from importlib.metadata import PackageNotFoundError, version
+
+PACKAGES = ("torch", "torchvision", "timm", "transformers", "metalmark")
+
+# Variables whose values are numbers or options. Values with any other character (a path, say) are not kept.
+_NAMED = (
+    "CUBLAS_WORKSPACE_CONFIG",
+    "CUDA_LAUNCH_BLOCKING",
+    "CUDA_VISIBLE_DEVICES",
+    "GOMP_CPU_AFFINITY",
+    "KMP_AFFINITY",
+    "KMP_BLOCKTIME",
+    "MALLOC_ARENA_MAX",
+    "MTL_DEBUG_LAYER",
+    "NVIDIA_TF32_OVERRIDE",
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+    "TORCH_CUDNN_V8_API_DISABLED",
+    "TORCHDYNAMO_DISABLE",
+)
+_FAMILIES = re.compile(r"(?:PYTORCH|OMP|MKL|DNNL|ONEDNN|KMP|TORCHINDUCTOR)_[A-Z0-9_]{1,60}|[A-Z0-9_]{1,60}_NUM_THREADS")
+_OPTION = re.compile(
+    r"(?:[\d.,:;{}+\-\s]|true|false|on|off|yes|no|none|auto|close|spread|master|primary|active|passive|all|verbose"
+    r"|granularity|fine|core|compact|scatter|expandable_segments|max_split_size_mb|garbage_collection_threshold"
+    r"|backend|native|cudaMallocAsync|static|dynamic|guided|intel|sequential|gnu|tbb|=)+",
+    re.IGNORECASE,
+)
+WITHHELD = "(set)"
+_LONGEST = 200
+
+
+def result_variables(environment: dict[str, str]) -> dict[str, str]:
+    """The variables that can change a result; a value that is no plain number or option becomes "(set)"."""
+    kept = sorted(name for name in environment if name in _NAMED or _FAMILIES.fullmatch(name))
+    return {name: _value(environment[name]) for name in kept}
+
+
+def _value(text: str) -> str:
+    return text if not text or (len(text) <= _LONGEST and _OPTION.fullmatch(text)) else WITHHELD
+
+
+def installed(package: str) -> str | None:
+    """The version of an installed package, read from its metadata: nothing is imported."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def describe_process() -> str:
+    """This process as JSON, in the form in which a recorded machine keeps it."""
+    return json.dumps(
+        {
+            "python_version": platform.python_version(),
+            "python_arch": platform.machine(),
+            "niceness": os.getpriority(os.PRIO_PROCESS, 0),
+            "packages": {package: installed(package) for package in PACKAGES},
+            "environment": result_variables(dict(os.environ)),
+        }
+    )
