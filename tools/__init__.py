@@ -1,0 +1,1 @@
+"""What make.py is made of, with Python's own library alone: it runs before anything is installed."""
