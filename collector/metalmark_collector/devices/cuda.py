@@ -1,0 +1,52 @@
+"""NVIDIA GPUs (and AMD's, which torch calls by the same name)."""
+
+import torch
+
+from .common import TorchDevice
+from .probe import unusable_because
+
+
+class Cuda(TorchDevice):
+    """torch's CUDA backend, on the first GPU."""
+
+    kind = "cuda"
+
+    def unusable(self) -> str | None:
+        """None if the first GPU computes and agrees with the CPU."""
+        if torch.version.cuda is None and torch.version.hip is None:
+            return "This torch was built without CUDA; the build for NVIDIA GPUs comes from pytorch.org."
+        if not torch.cuda.is_available():
+            return "torch sees no CUDA GPU: there is none, or its driver is missing or too old for this torch."
+        return unusable_because(self.torch_device())
+
+    def torch_device(self) -> torch.device:
+        """The first GPU, whatever the process has set as current."""
+        return torch.device("cuda", 0)
+
+    def synchronize(self) -> None:
+        """Wait for all streams of the first GPU."""
+        torch.cuda.synchronize(self.torch_device())
+
+    def chip_name(self) -> str | None:
+        """The GPU's name as its driver gives it; None where torch sees no GPU."""
+        return torch.cuda.get_device_name(self.torch_device()) if torch.cuda.is_available() else None
+
+    def empty_cache(self) -> None:
+        """Give cached blocks back to the driver."""
+        torch.cuda.empty_cache()
+
+    def memory_allocated(self) -> int | None:
+        """Bytes in live tensors."""
+        return torch.cuda.memory_allocated(self.torch_device())
+
+    def reset_peak(self) -> None:
+        """Start the peak afresh from what is allocated now."""
+        torch.cuda.reset_peak_memory_stats(self.torch_device())
+
+    def peak_memory(self) -> int | None:
+        """Most bytes in live tensors since the reset."""
+        return torch.cuda.max_memory_allocated(self.torch_device())
+
+    def recommended_memory(self) -> int | None:
+        """Free memory of the GPU, other programs' share left out."""
+        return torch.cuda.mem_get_info(self.torch_device())[0]

@@ -1,0 +1,148 @@
+"""ResNet-18 and ResNet-50 from torchvision."""
+
+# ruff: noqa: PLC0415 - torch is imported when a workload is built, not when it is listed
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from metalmark_db.words import Task
+
+from .base import Entry, Job, Network, Prepared, Size, described
+
+if TYPE_CHECKING:
+    import torch
+
+
+def _resnet18(size: Size) -> torch.nn.Module:
+    from torchvision.models.resnet import BasicBlock, ResNet, resnet18
+
+    return _tamed(resnet18(weights=None) if size == "real" else ResNet(BasicBlock, [1, 1, 1, 1], num_classes=10))
+
+
+def _resnet50(size: Size) -> torch.nn.Module:
+    from torchvision.models.resnet import Bottleneck, ResNet, resnet50
+
+    return _tamed(resnet50(weights=None) if size == "real" else ResNet(Bottleneck, [1, 1, 1, 1], num_classes=10))
+
+
+def _tamed(model: torch.nn.Module) -> torch.nn.Module:
+    """Random residual branches double the signal at every block; 0.2 keeps rounding errors in proportion."""
+    from torch import nn
+    from torchvision.models.resnet import BasicBlock, Bottleneck
+
+    for block in model.modules():
+        if isinstance(block, BasicBlock):
+            nn.init.constant_(block.bn2.weight, 0.2)
+        elif isinstance(block, Bottleneck):
+            nn.init.constant_(block.bn3.weight, 0.2)
+    return model
+
+
+def _images(size: Size, batch: int, numbers: torch.Generator) -> torch.Tensor:
+    from .building.steps import normal
+
+    side = 224 if size == "real" else 64
+    return normal((batch, 3, side, side), numbers)
+
+
+RESNET18 = Network(model=_resnet18, inputs=_images)
+RESNET50 = Network(model=_resnet50, inputs=_images)
+
+
+def _resnet18_infer(job: Job) -> Prepared:
+    """ResNet-18 classifying 32 images of 224 x 224 pixels at a time.
+
+    One of the models of Dmytro Mishkin's first comparison of PyTorch on the M1's CPU and GPU (May 2022). He
+    published one time each and neither batch nor image size; both are ours, chosen near what his CPU times imply.
+    The model is torchvision's `resnet18` with random weights and 1000 classes, the input standard normal and
+    resident on the device, the iteration a forward pass in evaluation mode.
+    """
+    from .building.steps import inference
+
+    return inference(job, RESNET18)
+
+
+def _resnet50_infer(job: Job) -> Prepared:
+    """ResNet-50 classifying 8 images of 224 x 224 pixels at a time.
+
+    The evaluation half of the ResNet-50 bars in Apple's and PyTorch's announcement of May 2022, which gives a
+    batch of 128 and speed-ups over the CPU only. Image size, random weights, 1000 classes and single precision
+    are ours, and so is the batch of 8, which fits every Mac. Mishkin timed the same model in the same month and
+    found the GPU slower than the CPU.
+    """
+    from .building.steps import inference
+
+    return inference(job, RESNET50)
+
+
+def _resnet50_train(job: Job) -> Prepared:
+    """ResNet-50 trained on 8 images of 224 x 224 pixels at a time.
+
+    The training half of the ResNet-50 bars in Apple's and PyTorch's announcement of May 2022, which gives a
+    batch of 128 and neither image size, loss nor optimizer. Those are ours: cross-entropy over 1000 classes and
+    SGD with learning rate 0.001 and momentum 0.9, on one resident batch of 8 random images, which fits every Mac.
+    An iteration is a whole step: gradients cleared, forward, loss, backward, weights updated.
+    """
+    from .building.steps import sgd, training
+
+    return training(job, RESNET50, sgd)
+
+
+RESNET18_INFER = Entry(
+    facts=described(
+        _resnet18_infer,
+        id="resnet18-infer-b32",
+        version=1,
+        title="ResNet-18 inference",
+        source="Mishkin 2022",
+        task=Task.INFERENCE,
+        batch=32,
+        input_shape="3x224x224",
+        item="image",
+        items_per_iteration=32,
+        flops_per_iteration=116_100_694_016,
+        parameters=11_689_512,
+    ),
+    builder=_resnet18_infer,
+    kept_bytes_per_sample=0,
+    network=RESNET18,
+)
+RESNET50_INFER = Entry(
+    facts=described(
+        _resnet50_infer,
+        id="resnet50-infer-b8",
+        version=1,
+        title="ResNet-50 inference",
+        source="Apple and PyTorch 2022; Mishkin 2022",
+        task=Task.INFERENCE,
+        batch=8,
+        input_shape="3x224x224",
+        item="image",
+        items_per_iteration=8,
+        flops_per_iteration=65_426_948_096,
+        parameters=25_557_032,
+    ),
+    builder=_resnet50_infer,
+    kept_bytes_per_sample=0,
+    network=RESNET50,
+)
+RESNET50_TRAIN = Entry(
+    facts=described(
+        _resnet50_train,
+        id="resnet50-train-b8",
+        version=1,
+        title="ResNet-50 training",
+        source="Apple and PyTorch 2022",
+        task=Task.TRAIN,
+        batch=8,
+        input_shape="3x224x224",
+        item="image",
+        items_per_iteration=8,
+        flops_per_iteration=196_280_844_288,
+        parameters=25_557_032,
+    ),
+    builder=_resnet50_train,
+    kept_bytes_per_sample=85_913_512,
+    network=RESNET50,
+)
