@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import IO
 
 from msgspec import Struct
@@ -15,6 +15,7 @@ from msgspec import Struct
 from .channel import ChannelClosed, Deadline, Receiver, send
 from .messages import Beat, Done, Hello, Task
 
+PROGRAM = ("-m", "metalmark_collector.worker")
 START_S = 300.0  # a Mac scans torch at its first start, which can take a minute
 _KEPT_OUTPUT = 16_384
 _CHUNK = 8192
@@ -33,17 +34,16 @@ class Death(Struct, frozen=True, kw_only=True):
 class Worker:
     """One worker process for one device, in a session and process group of its own."""
 
-    def __init__(self, kind: str, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, kind: str, program: Sequence[str] = PROGRAM) -> None:
         task_read, self._tasks = os.pipe()
         self._messages, message_write = os.pipe()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "metalmark_collector.worker", kind, str(task_read), str(message_write)],
+            [sys.executable, *program, kind, str(task_read), str(message_write)],
             pass_fds=(task_read, message_write),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C reaches the parent alone, and whatever a case leaves behind is found
-            env=None if environment is None else dict(environment),
         )
         os.close(task_read)
         os.close(message_write)

@@ -54,6 +54,7 @@ class Progress:
     budget: Budget
     size: Literal["real", "tiny"] = "real"
     now: Callable[[], float] = time.monotonic
+    start_worker: Callable[[str], Worker] = Worker
     rates: dict[str, float] = field(default_factory=dict)  # FLOP/s by device
     slowness: dict[str, float] = field(default_factory=dict)  # measured over estimated, by device
     cases: dict[Key, Case] = field(default_factory=dict)
@@ -160,7 +161,7 @@ class _Round:
 
     def _start(self) -> None:
         self.progress.watcher.starting(self.device)
-        self.worker = Worker(self.device)
+        self.worker = self.progress.start_worker(self.device)
         greeting = self.worker.greet(min(START_S, self._left_s()))
         if isinstance(greeting, Death):
             self.worker = None

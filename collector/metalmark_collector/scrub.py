@@ -38,4 +38,5 @@ def _secrets() -> list[tuple[str, str]]:
         named.append((os.environ.get("USER", ""), "<user>"))
     # Short or everyday words would tear holes into harmless text, and tell nobody apart.
     everyday = {"root", "user", "admin", "localhost", "local", "runner", "torch", "python", "metal"}
-    return sorted({n for n in named if len(n[0]) >= _SHORTEST and n[0].lower() not in everyday}, key=lambda n: -len(n[0]))
+    telling = {pair for pair in named if len(pair[0]) >= _SHORTEST and pair[0].lower() not in everyday}
+    return sorted(telling, key=lambda pair: -len(pair[0]))

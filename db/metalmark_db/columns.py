@@ -26,7 +26,7 @@ def field_meaning(struct: type[Struct], name: str) -> Meta:
 
 
 def _meta(hint: Any) -> Meta:
-    return next(m for m in get_args(hint)[1:] if isinstance(m, Meta))
+    return next(m for m in get_args(hint)[1:] if isinstance(m, Meta) and m.description)
 
 
 def _column(hint: Any) -> MappedColumn[Any]:

@@ -102,7 +102,7 @@ class CaseRecord(Base, fields_of=Case, leave_out=("rounds",)):
         one_of("reason", Reason),
         one_of("precision", Precision),
         one_of("mode", Mode),
-        CheckConstraint("outcome <> 'ok' OR median_s > 0", name="ok_has_median"),
+        CheckConstraint("outcome <> 'ok' OR (median_s IS NOT NULL AND median_s > 0)", name="ok_has_median"),
         CheckConstraint("low_s <= median_s AND median_s <= high_s", name="interval_order"),
     )
     id: Mapped[int] = mapped_column(_KEY, primary_key=True)

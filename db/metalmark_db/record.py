@@ -21,6 +21,7 @@ def meaning(description: str, *, unit: str | None = None, **checks: Any) -> Meta
 Text = Annotated[str, Meta(max_length=200)]
 Count = Annotated[int, Meta(ge=1)]
 Bytes = Annotated[int, Meta(ge=0)]
+Load = Annotated[float, Meta(ge=0)]
 
 
 class Machine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -81,7 +82,7 @@ class Conditions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cpu_speed_limit: Annotated[int | None, meaning("CPU speed limit of pmset (Intel Macs)", unit="percent")] = None
     swap_used_bytes: Annotated[Bytes | None, meaning("Swap in use", unit="bytes")] = None
     memory_available_bytes: Annotated[Bytes | None, meaning("Memory available without swapping", unit="bytes")] = None
-    load_1m: Annotated[float | None, meaning("Load average of the last minute", ge=0)] = None
+    load_1m: Annotated[Load | None, meaning("Load average of the last minute")] = None
     niceness: Annotated[int | None, meaning("Nice value of the process")] = None
 
 

@@ -164,7 +164,9 @@ def upgrade() -> None:
         sa.Column("fallback_ops", sa.JSON(), nullable=False, comment="Operations that ran on the CPU instead"),
         sa.Column("flags", sa.JSON(), nullable=False, comment="Remarks of the engine, such as few_samples"),
         sa.CheckConstraint("mode IN ('eager', 'compile')", name=op.f("ck_cases_mode")),
-        sa.CheckConstraint("outcome <> 'ok' OR median_s > 0", name=op.f("ck_cases_ok_has_median")),
+        sa.CheckConstraint(
+            "outcome <> 'ok' OR (median_s IS NOT NULL AND median_s > 0)", name=op.f("ck_cases_ok_has_median")
+        ),
         sa.CheckConstraint(
             "outcome IN ('ok', 'wrong_result', 'unsupported_op', 'out_of_memory', 'crash', 'timeout', 'no_backend', "
             "'error', 'not_run')",

@@ -1,0 +1,102 @@
+"""Fixtures for the database's tests: real SQLite files."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from metalmark_db.engine import open_database
+from metalmark_db.record import Case, Conditions, Machine, Round, RunHead, Software, Workload
+from metalmark_db.words import Effort, Mode, Outcome, Precision, Task
+
+MakeCase = Callable[..., Case]
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new database with the published figures; copied by each test, since loading takes a second."""
+    path = tmp_path_factory.mktemp("template") / "metalmark.sqlite"
+    engine = open_database(str(path))
+    with engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    engine.dispose()
+    return path
+
+
+@pytest.fixture
+def database(template: Path, tmp_path: Path) -> Path:
+    """Path of a database of the test's own."""
+    return Path(shutil.copy(template, tmp_path / "metalmark.sqlite"))
+
+
+@pytest.fixture
+def engine(database: Path) -> Iterator[sa.Engine]:
+    """An engine on a database of the test's own."""
+    engine = open_database(str(database))
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def head() -> RunHead:
+    """What is known of a run on an M4 before its first case."""
+    return RunHead(
+        started_at="2026-11-30T12:00:00+00:00",
+        effort=Effort.QUICK,
+        seed=7,
+        machine=Machine(
+            vendor="Apple",
+            chip="Apple M4",
+            cpu_cores=10,
+            tier_counts=(4, 6),
+            cpu_tiers=(("Performance", 4), ("Efficiency", 6)),
+            gpu_name="Apple M4",
+            gpu_cores=10,
+            gpu_count=1,
+            memory_bytes=16 * 2**30,
+            arch="arm64",
+            virtual=False,
+        ),
+        software=Software(
+            os_name="macOS", os_version="26.1", torch_version="2.14.1", environment={"OMP_NUM_THREADS": "4"}
+        ),
+        conditions_before=Conditions(power_source="ac", load_1m=0.5),
+    )
+
+
+@pytest.fixture
+def workload() -> Workload:
+    """A workload of 2 GFLOP and 8 images an iteration."""
+    return Workload(
+        id="toy-infer",
+        version=1,
+        title="Toy",
+        source="metalmark",
+        task=Task.INFERENCE,
+        batch=8,
+        input_shape="3x8x8",
+        item="image",
+        items_per_iteration=8,
+        flops_per_iteration=2e9,
+    )
+
+
+@pytest.fixture
+def make_case() -> MakeCase:
+    """Builds a case of the toy workload; ``blocks`` are block times in ns of one round of 10 iterations."""
+
+    def make(device: str = "cpu", blocks: tuple[int, ...] = (20_000_000,) * 10, outcome: Outcome = Outcome.OK) -> Case:
+        return Case(
+            workload="toy-infer",
+            version=1,
+            device=device,
+            precision=Precision.FP32,
+            mode=Mode.EAGER,
+            outcome=outcome,
+            device_chip="Apple M4",
+            rounds=(Round(number=0, iterations=10, block_ns=blocks),) if blocks else (),
+        )
+
+    return make

@@ -1,0 +1,77 @@
+"""Read-only SQL: everything can be read, nothing can be changed."""
+
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from metalmark_db import queries
+from metalmark_db.ask import ask
+from metalmark_db.errors import QueryProblem
+
+
+def test_a_question_gets_columns_and_rows(engine: sa.Engine) -> None:
+    answer = ask(engine, "SELECT chip, count(*) AS n FROM published GROUP BY chip ORDER BY n DESC LIMIT 1")
+    assert answer.columns == ("chip", "n")
+    assert answer.rows == (("Apple M4 Pro", 533),)
+
+
+def test_percent_signs_and_colons_are_plain_text(engine: sa.Engine) -> None:
+    assert ask(engine, "SELECT '50 %s :x' AS t, 7 % 4 AS m").rows == (("50 %s :x", 3),)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM published",
+        "UPDATE published SET value = 1",
+        "INSERT INTO loaded VALUES ('x', 'y')",
+        "DROP TABLE published",
+        "DROP VIEW results",
+        "CREATE TABLE t (a)",
+        "CREATE TEMP TABLE t (a)",
+        "ATTACH '{tmp}/other.sqlite' AS other",
+        "VACUUM INTO '{tmp}/copy.sqlite'",
+        "PRAGMA journal_mode=DELETE",
+        "PRAGMA query_only=OFF",
+        "PRAGMA writable_schema=ON",
+        "SELECT load_extension('x')",
+        "COMMIT",
+        "WITH x AS (SELECT 1) DELETE FROM published",
+        "SELECT 1; DELETE FROM published",
+    ],
+)
+def test_nothing_can_be_changed(engine: sa.Engine, tmp_path: Path, sql: str) -> None:
+    before = sorted(path.name for path in tmp_path.iterdir())
+    with pytest.raises(QueryProblem):
+        ask(engine, sql.replace("{tmp}", str(tmp_path)))
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    assert len(queries.published(engine)) == 4761
+
+
+def test_after_a_question_the_engine_can_write_again(engine: sa.Engine) -> None:
+    ask(engine, "SELECT 1")
+    with engine.begin() as connection:
+        connection.exec_driver_sql("INSERT INTO loaded VALUES ('x', 'y')")
+
+
+@pytest.mark.parametrize(
+    ("sql", "says"),
+    [
+        ("SELECT * FROM nowhere", "results"),
+        ("SELEKT 1", "did not take the query"),
+        ("SELECT 1; SELECT 2", "one statement at a time"),
+        ("", "gives no rows"),
+        ("-- nothing", "gives no rows"),
+        ("DELETE FROM published", "never changes anything"),
+    ],
+)
+def test_a_bad_question_gets_an_answer_that_helps(engine: sa.Engine, sql: str, says: str) -> None:
+    with pytest.raises(QueryProblem, match=says):
+        ask(engine, sql)
+
+
+def test_one_can_look_up_what_there_is(engine: sa.Engine) -> None:
+    names = {row[0] for row in ask(engine, "SELECT name FROM sqlite_master").rows}
+    assert {"results", "published", "runs", "cases", "machines"} <= names
+    assert ask(engine, "PRAGMA table_info(results)").rows
