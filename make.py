@@ -19,7 +19,7 @@ from tools.terminal import ROOT, VENV, call, catch_interrupts, must, program, qu
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-CHECKS = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"], ["lint-imports"])
+CHECKS = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"], ["lint-imports", "--no-logo"])
 CACHES = {
     "__pycache__",
     ".hypothesis",
@@ -63,7 +63,11 @@ def wheel_test(words: Sequence[str]) -> None:
 def check(_: Sequence[str]) -> None:
     """Runs every check, also after one that found something."""
     set_up("dev")
-    failed = [" ".join(command) for command in CHECKS if call([program(command[0]), *command[1:]])]
+    failed = []
+    for command in CHECKS:
+        print(f"== {' '.join(command)}", flush=True)
+        if call([program(command[0]), *command[1:]]):
+            failed.append(" ".join(command))
     if failed:
         stop(f"Not yet right: {', '.join(failed)}.")
 

@@ -15,8 +15,9 @@ pytestmark = pytest.mark.slow
 WATCH = """
 import os, sys
 checkout, log = os.environ["WATCHED_CHECKOUT"], os.environ["WATCHED_LOG"]
+watched = ("open", "os.listdir", "os.scandir", "subprocess.Popen", "sqlite3.connect")
 def watch(event, arguments):
-    if event in ("open", "os.listdir", "os.scandir", "subprocess.Popen", "sqlite3.connect") and checkout in repr(arguments):
+    if event in watched and checkout in repr(arguments):
         with os.fdopen(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "a") as file:
             file.write(f"{event} {arguments!r}\\n")
 sys.addaudithook(watch)
