@@ -50,7 +50,8 @@ def size(text: object) -> int | None:
         return None
     digits, decimals, unit = match.groups(default="")
     scale: int = 1024 ** _POWERS[unit.upper()]
-    return int(digits) * scale + int(decimals or 0) * scale // 10 ** len(decimals)
+    parts: int = 10 ** len(decimals)
+    return int(digits) * scale + int(decimals or 0) * scale // parts
 
 
 def lines(text: str | None) -> list[str]:
