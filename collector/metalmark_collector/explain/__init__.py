@@ -10,7 +10,7 @@ from .silent import wrong_result
 
 __all__ = ["OUTCOMES", "Explanation", "Kind", "explain", "fallback_ops"]
 
-_LONGEST = 200_000  # characters; the end of a log is what counts
+_LONGEST = 100_000  # characters; the end of a log is what counts
 _SHELL = 128  # a shell gives 128 + n for signal n
 _KILL, _STOPS = 9, {2, 13, 15}
 _COREUTILS_TIMEOUT = 124

@@ -31,7 +31,8 @@ _CALL = re.compile(
 )
 _NO_OPS = {"compile", "device", "load", "save", "manual_seed", "no_grad", "inference_mode", "autocast"}
 _FALLBACK = re.compile(
-    r"The operator\s+'(\S+?)'\s+is not currently supported on the MPS backend and will\s+fall\s+back"
+    r"The operator '(?P<named>\S{1,200})' is not currently supported on the MPS backend and will".replace(" ", r"\s+")
+    + r"|(?P<short>\w{1,60}) op is supported natively starting from macOS [\d.]+ Falling back".replace(" ", r"\s+")
 )
 _MODULE = re.compile(
     r"\b(Linear|Bilinear|Conv(?:Transpose)?[123]d|(?:Batch|Instance)Norm[123]d|LayerNorm|GroupNorm|RMSNorm|Embedding"
@@ -54,7 +55,7 @@ def bytes_requested(text: str, start: int) -> int | None:
 
 def fallback_ops(text: str) -> tuple[str, ...]:
     """The operations that ran on the CPU instead of the GPU, in the order of their warnings."""
-    return tuple(dict.fromkeys(_FALLBACK.findall(text)))
+    return tuple(dict.fromkeys(match["named"] or match["short"] for match in _FALLBACK.finditer(text)))
 
 
 def op_before(text: str, end: int) -> str | None:

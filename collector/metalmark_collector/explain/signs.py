@@ -59,12 +59,13 @@ _MEMORY = (
         r"\bstd::bad_alloc\b",
         r"Unable to allocate \d[\d.]* [KMGT]iB for an array",
         r"Cannot allocate memory",
+        r"\b[Oo]ut of memory\b",
     ),
     *_signs(
         kinds.KILLED,
         r"^(?:.*\s)?Killed(?:: 9)?\s*$",
         r"killed by signal: Killed",
-        r"^(?:zsh: )?\bkilled\s+\S",
+        r"^(?:zsh: |\[\d+\] \d+ )?killed\s+\S",
         r"\bOut of memory: Killed process",
         r"\bSIGKILL\b",
         r"exit(?:ed)?(?: with)? (?:code|status):? (?:-9|137)\b",
@@ -81,6 +82,7 @@ _DEVICE = (
         r"Expected one of [\w, ]+ device type at start of device string: mps",
         r"Invalid device (?:string|type): ['\"]?mps",
         r"Torch not compiled with MPS enabled",
+        r"has no attribute 'mps'",
     ),
     *_signs(
         kinds.NO_CUDA,
@@ -117,20 +119,22 @@ _UNSUPPORTED = (
         r"\"(?P<op>\w+)\" not implemented for '(?P<dtype>\w+)'",
         r"(?:MPS )?\b(?P<dtype>[Bb][Ff]loat16|[Ff]loat64|[Cc]omplex\w*|[Dd]ouble)\b[^.\n]{0,40} (?:is|are)"
         r" (?:only |not )(?:currently )?supported (?:on|by|for) (?:the )?(?:MPS|Mac|GPU)",
-        r"MPS (?:framework|backend|device) (?:does not|doesn't) support (?P<dtype>\w+)",
+        r"(?:Unsupported|Undefined) type (?:byte size: )?(?P<dtype>Complex\w+|Double|BFloat16)",
+        r"MPS(?: \w+)? (?:does not|doesn't) support (?P<op>\w+) op with (?P<dtype>\w+) input",
     ),
     *_signs(
         kinds.OP_MISSING,
         rf"The operator '{OP}' is not current(?:ly)? (?:implemented|supported) (?:for|on) the MPS (?:device|backend)"
         r"(?! and will)",
-        rf"The operator '{OP}' [^.\n]{{0,60}}supported natively starting from macOS",
+        rf"The operator '{OP}' [^.\n]{{0,60}}supported natively starting from macOS(?! [\d.]+ Falling back)",
         rf"Could not run '{OP}' with arguments from the '\w+' backend",
-        r"\b(?P<op>\w{1,60})\b[^.:\n]{0,60}supported natively starting from macOS",
+        r"\b(?P<op>\w{1,60})\b[^.:\n]{0,60}supported natively starting from macOS(?! [\d.]+ Falling back)",
         r"\b(?P<op>Conv\w{0,20}|[A-Z]\w{0,20}[Pp]ool\w{0,20}) [^.\n]{0,60}(?:is|are) not (?:currently )?supported"
         r" (?:on|at|for) (?:the )?MPS",
         r"Adaptive pool MPS: input sizes must be divisible",
         r"not (?:yet |currently )?(?:implemented|supported) (?:on|at|by|for|with|in) (?:the )?MPS(?! backend and will)",
-        r"MPS(?: backend| device)? (?:does not|doesn't) (?:currently )?support",
+        r"MPS device does not support (?P<op>\w+) for non-float inputs",
+        r"MPS\w{0,8}(?: backend| device| framework)? (?:does not|doesn't) (?:currently )?support",
         r"^(?:[\w.]+\.)?NotImplementedError",
         r"No available kernel\. Aborting execution",
         r"FlashAttention only supports",
@@ -144,6 +148,13 @@ _GPU_WORK = (
         r"Impacting Interactivity",
         r"the launch timed out and was terminated",
         r"\bcollective operation timeout\b",
+    ),
+    *_signs(
+        kinds.TIME_LIMIT,
+        r"\bTimeoutExpired\b",
+        r"^(?:\w+\.)*TimeoutError",
+        r"\btimed out after \d",
+        r"^Timeout \(\d+:\d\d:\d\d\)!",
     ),
     *_signs(
         kinds.WORK_LOST,
@@ -180,7 +191,7 @@ _CRASH = (
     *_signs(
         kinds.ABORT,
         r"^(?:.*\s)?Abort trap: 6",
-        r"^zsh: (?:abort|trace trap)",
+        r"^(?:zsh: |\[\d+\] \d+ )(?:abort|trace trap)",
         r"libc\+\+abi: terminating",
         r"terminate called after throwing",
         r"\bAborted(?: \(core dumped\))?\s*$",
@@ -196,6 +207,7 @@ _OTHER = (
         r"^program_source:\d+:\d+: error:",
         r"(?:InductorError|BackendCompilerFailed|CppCompileError|LoweringException|TritonError)\b",
         r"torch\._dynamo\.exc\.\w+",
+        r"Failed to create Metal library",
     ),
     *_signs(
         kinds.MISMATCH,
