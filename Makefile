@@ -11,4 +11,4 @@ PYTHON := $(shell for python in python3.13 python3.12 python3.14 python3.11 pyth
 .NOTPARALLEL: # two targets share one .venv
 .PHONY: $(TARGETS)
 $(TARGETS):
-	@$(if $(PYTHON),"$(PYTHON)" make.py $@ $(ARGS),cat docs/python.txt >&2; exit 1)
+	@$(if $(PYTHON),exec "$(PYTHON)" make.py $@ $(ARGS),cat docs/python.txt >&2; exit 1)

@@ -22,6 +22,7 @@ LEVELS = {"run": ".[bench,site]", "dev": ".[all]"}
 FIRST = "Installing torch and the rest into .venv: about 3 GB on Linux, 0.6 GB on a Mac, some minutes, once."
 AGAIN = "Bringing .venv up to date with pyproject.toml."
 TOOLS = "Adding the tools of the tests to .venv."
+NEW = "Making the virtual environment .venv."
 ANEW = "The virtual environment .venv is broken, was moved, or belongs to another Python: making it anew."
 NO_VENV = "The virtual environment .venv could not be made; Python's own words stand above."
 NO_INSTALL = """\
@@ -100,8 +101,7 @@ def _venv_works(stamp: dict[str, str]) -> bool:
 
 def _make_venv() -> None:
     """Makes .venv, in place of one that does not work."""
-    if VENV.exists():
-        print(ANEW)
+    print(ANEW if VENV.exists() else NEW, flush=True)
     # The base interpreter: the one that runs this may lie in the very .venv that is cleared.
     base = str(getattr(sys, "_base_executable", sys.executable))
     if code := quietly([base, "-m", "venv", "--clear", str(VENV)]):

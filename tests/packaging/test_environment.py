@@ -117,6 +117,16 @@ def test_after_ctrl_c_the_program_has_the_last_word(make: Make, toy: Path) -> No
     assert "metalmark build" not in said
 
 
+def test_a_request_to_end_reaches_the_program_and_leaves_nothing_running(make: Make, toy: Path) -> None:
+    make("build", PYTHON)
+    with start(toy, "run", PYTHON, TOY_SECONDS="60") as first:
+        assert first.stdout is not None
+        first.stdout.readline()
+        first.terminate()
+        first.communicate(timeout=20)  # ends when nobody holds the pipe any more
+    assert first.returncode != 0
+
+
 def test_what_pip_says_is_shown_when_it_fails_and_the_next_call_mends_it(make: Make, toy: Path) -> None:
     make("build", PYTHON)
     backend, stamp = toy / "backend.py", toy / ".venv" / "metalmark-setup.json"

@@ -17,7 +17,7 @@ import os, sys
 checkout, log = os.environ["WATCHED_CHECKOUT"], os.environ["WATCHED_LOG"]
 watched = ("open", "os.listdir", "os.scandir", "subprocess.Popen", "sqlite3.connect")
 def watch(event, arguments):
-    if event in watched and checkout in repr(arguments):
+    if event in watched and checkout in repr(arguments[:3]): # of a program: name, words, folder
         with os.fdopen(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "a") as file:
             file.write(f"{event} {arguments!r}\\n")
 sys.addaudithook(watch)
@@ -36,7 +36,9 @@ class Elsewhere:
 
     def metalmark(self, *words: str) -> subprocess.CompletedProcess[str]:
         """What the installed program says to these words, with an empty home and no checkout in sight."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("METALMARK_", "PYTHON"))}
+        kept = {
+            name: value for name, value in os.environ.items() if not name.startswith(("METALMARK_", "PYTHON", "PWD"))
+        }
         home = str(self.folder / "home")
         watched = {"WATCHED_CHECKOUT": str(ROOT), "WATCHED_LOG": str(self.log)}
         environment = {**kept, "HOME": home, "XDG_DATA_HOME": f"{home}/data", "XDG_CACHE_HOME": f"{home}/cache"}
