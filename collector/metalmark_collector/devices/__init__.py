@@ -77,7 +77,7 @@ def is_apple_silicon(machine: Machine) -> bool:
 
 def _cuda_is_there() -> bool:
     try:
-        import torch
+        from .cuda import is_visible
     except ModuleNotFoundError:
         return False
-    return torch.cuda.is_available()
+    return is_visible()

@@ -1,5 +1,7 @@
 """NVIDIA GPUs (and AMD's, which torch calls by the same name)."""
 
+import warnings
+
 import torch
 
 from .common import TorchDevice
@@ -15,7 +17,7 @@ class Cuda(TorchDevice):
         """None if the first GPU computes and agrees with the CPU."""
         if torch.version.cuda is None and torch.version.hip is None:
             return "This torch was built without CUDA; the build for NVIDIA GPUs comes from pytorch.org."
-        if not torch.cuda.is_available():
+        if not is_visible():
             return "torch sees no CUDA GPU: there is none, or its driver is missing or too old for this torch."
         return unusable_because(self.torch_device())
 
@@ -29,7 +31,7 @@ class Cuda(TorchDevice):
 
     def chip_name(self) -> str | None:
         """The GPU's name as its driver gives it; None where torch sees no GPU."""
-        return torch.cuda.get_device_name(self.torch_device()) if torch.cuda.is_available() else None
+        return torch.cuda.get_device_name(self.torch_device()) if is_visible() else None
 
     def empty_cache(self) -> None:
         """Give cached blocks back to the driver."""
@@ -50,3 +52,10 @@ class Cuda(TorchDevice):
     def recommended_memory(self) -> int | None:
         """Free memory of the GPU, other programs' share left out."""
         return torch.cuda.mem_get_info(self.torch_device())[0]
+
+
+def is_visible() -> bool:
+    """Whether torch sees a GPU; a driver that is too old is a no, not a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.cuda.is_available()

@@ -12,18 +12,30 @@ from .base import Entry, Job, Network, Prepared, Size, described
 
 if TYPE_CHECKING:
     import torch
+    from torchvision.models.resnet import BasicBlock, Bottleneck
 
 
 def _resnet18(size: Size) -> torch.nn.Module:
-    from torchvision.models.resnet import BasicBlock, ResNet, resnet18
+    from torchvision.models.resnet import BasicBlock, resnet18
 
-    return _tamed(resnet18(weights=None) if size == "real" else ResNet(BasicBlock, [1, 1, 1, 1], num_classes=10))
+    return _tamed(resnet18(weights=None) if size == "real" else _tiny(BasicBlock))
 
 
 def _resnet50(size: Size) -> torch.nn.Module:
-    from torchvision.models.resnet import Bottleneck, ResNet, resnet50
+    from torchvision.models.resnet import Bottleneck, resnet50
 
-    return _tamed(resnet50(weights=None) if size == "real" else ResNet(Bottleneck, [1, 1, 1, 1], num_classes=10))
+    return _tamed(resnet50(weights=None) if size == "real" else _tiny(Bottleneck))
+
+
+def _tiny(block: type[BasicBlock | Bottleneck]) -> torch.nn.Module:
+    """The library's stem, two of its blocks and its head."""
+    from torch import nn
+
+    stem = [nn.Conv2d(3, 64, kernel_size=7, stride=2, padding=3, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True)]
+    blocks = [block(64, 64 // block.expansion) for _ in range(2)]
+    return nn.Sequential(
+        *stem, nn.MaxPool2d(3, 2, 1), *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10)
+    )
 
 
 def _tamed(model: torch.nn.Module) -> torch.nn.Module:
@@ -42,7 +54,7 @@ def _tamed(model: torch.nn.Module) -> torch.nn.Module:
 def _images(size: Size, batch: int, numbers: torch.Generator) -> torch.Tensor:
     from .building.steps import normal
 
-    side = 224 if size == "real" else 64
+    side = 224 if size == "real" else 32
     return normal((batch, 3, side, side), numbers)
 
 

@@ -30,13 +30,13 @@ def adam(model: nn.Module) -> torch.optim.Optimizer:
 
 def inference(job: Job, network: Network) -> Prepared:
     """The forward pass in ``eval`` and ``inference_mode``."""
-    model, inputs = _on_device(job, *_drawn(job, network))
+    model, inputs = _on_device(job, *drawn(job, network))
     return Inference(model.eval(), inputs).prepared()
 
 
 def training(job: Job, network: Network, optimizer: Optimizer) -> Prepared:
     """One whole training step: zero_grad, forward, cross-entropy, backward, optimizer."""
-    model, inputs = _drawn(job, network)
+    model, inputs = drawn(job, network)
     with torch.inference_mode():
         classes = model.eval()(inputs[:1]).shape[-1]
     labels = torch.randint(classes, (job.batch,), generator=generator(job.seed + 1))
@@ -108,7 +108,8 @@ def normal(shape: tuple[int, ...], numbers: torch.Generator) -> torch.Tensor:
     return torch.randn(shape, generator=numbers, device="cpu")
 
 
-def _drawn(job: Job, network: Network) -> tuple[nn.Module, torch.Tensor]:
+def drawn(job: Job, network: Network) -> tuple[nn.Module, torch.Tensor]:
+    """The prepared model and its input, both on the CPU in single precision."""
     torch.manual_seed(job.seed)  # also the stream of dropout, on every device
     model = network.model(job.size)
     # Another seed than the weights': the same stream would repeat itself in the first layer.

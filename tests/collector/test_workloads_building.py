@@ -1,0 +1,115 @@
+"""Weights and inputs are prepared so that outputs mean something and training really learns."""
+
+import gc
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from metalmark_collector import devices
+from metalmark_collector.workloads import WORKLOADS
+from metalmark_collector.workloads.base import Job
+from metalmark_collector.workloads.bert import NETWORK as BERT
+from metalmark_collector.workloads.building import steps
+from metalmark_collector.workloads.resnet import RESNET18, RESNET50
+from metalmark_db.words import Precision, Task
+
+TRAINED = [name for name, entry in WORKLOADS.items() if entry.facts.task is Task.TRAIN]
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Tests run beside each other: more threads than cores wait for one another, four times as long."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def _job() -> Job:
+    return Job(device=devices.make("cpu"), precision=Precision.FP32, seed=1, size="tiny", batch=2)
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_five_steps_on_one_batch_lower_the_loss(name: str) -> None:
+    """With dropout off, at the learning rate of the suite."""
+    network = WORKLOADS[name].network
+    assert network is not None
+    model, inputs = steps.drawn(_job(), network)
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+    work = steps.Training(model.train(), inputs, torch.tensor([0, 1]), steps.sgd(model))
+    losses = [float(work.step()) for _ in range(5)]
+    assert losses[4] < losses[0]
+
+
+@pytest.mark.parametrize("network", [RESNET18, RESNET50])
+def test_batch_norm_starts_from_the_statistics_of_real_input(network: object) -> None:
+    """Fresh statistics (mean 0, variance 1) would shrink the signal from block to block."""
+    assert isinstance(network, type(RESNET18))
+    model, _ = steps.drawn(_job(), network)
+    norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
+    assert len(norms) >= 5
+    for norm in norms:
+        assert norm.running_mean is not None
+        assert not torch.equal(norm.running_mean, torch.zeros_like(norm.running_mean))
+        assert norm.momentum == 0.1
+
+
+@pytest.mark.parametrize("network", [RESNET18, RESNET50])
+def test_every_residual_branch_is_damped(network: object) -> None:
+    assert isinstance(network, type(RESNET18))
+    model = network.model("tiny")
+    damped = [
+        module
+        for module in model.modules()
+        if isinstance(module, nn.BatchNorm2d) and torch.all(module.weight == torch.tensor(0.2))
+    ]
+    assert len(damped) == 2
+
+
+def test_a_model_without_batch_norm_is_left_alone() -> None:
+    model = nn.Linear(2, 2)
+    before = model.weight.clone()
+    steps.take_statistics(model, torch.ones(1, 2))
+    assert torch.equal(model.weight, before)
+    assert model.training
+
+
+def test_weights_and_inputs_come_from_different_streams() -> None:
+    weights = torch.randn(4, generator=steps.generator(1))
+    assert not torch.equal(weights, steps.normal((4,), steps.generator(2)))
+
+
+def test_bert_computes_what_the_library_computes() -> None:
+    """The parts called one by one give what the library's own forward gives."""
+    drawn, tokens = steps.drawn(_job(), BERT)
+    model: Any = drawn.eval()
+    with torch.inference_mode():
+        ours = model(tokens)
+        theirs = model.whole(input_ids=tokens).logits
+    torch.testing.assert_close(ours, theirs)
+
+
+def test_bert_attends_through_sdpa() -> None:
+    model: Any = BERT.model("tiny")
+    assert model.whole.config._attn_implementation == "sdpa"
+
+
+def test_closing_lets_the_model_go() -> None:
+    model, inputs = steps.drawn(_job(), RESNET18)
+    gone = weakref.ref(model)
+    prepared = steps.Inference(model, inputs).prepared()
+    del model
+    prepared.close()
+    gc.collect()
+    assert gone() is None
+
+
+def test_work_without_a_step_cannot_be_measured() -> None:
+    with pytest.raises(NotImplementedError):
+        steps.Held().step()
