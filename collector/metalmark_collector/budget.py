@@ -24,6 +24,11 @@ def least_s(iteration: float) -> float:
     return BUILD_S + MIN_ITERATIONS * iteration
 
 
+def measuring_s(share: float) -> float:
+    """The part of a case's share that is left for measuring once it is built."""
+    return max(share - BUILD_S, share / 2)
+
+
 @dataclass
 class Budget:
     """What is left of a run's time: ``aimed_s`` is hoped for, ``limit_s`` is never passed."""

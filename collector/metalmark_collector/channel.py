@@ -45,9 +45,11 @@ class Receiver:
                     raise ChannelClosed(f"the worker sent something that is no message: {error}") from error
             self._wait(deadline)
             piece = os.read(self._descriptor, _CHUNK)
-            if not piece or len(self._buffer) > LARGEST_MESSAGE:
-                raise ChannelClosed("the worker closed its pipe" if not piece else "the worker's message has no end")
+            if not piece:
+                raise ChannelClosed("the worker closed its pipe")
             self._buffer += piece
+            if len(self._buffer) > LARGEST_MESSAGE and b"\n" not in piece:
+                raise ChannelClosed("the worker's message has no end")
 
     def _wait(self, deadline: float) -> None:
         poller = select.poll()  # not select(): a process may have more than 1,024 descriptors

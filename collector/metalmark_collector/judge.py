@@ -17,5 +17,6 @@ def judge(death: Death) -> tuple[Outcome, str]:
     outcome = OUTCOMES[kind]
     if outcome in (Outcome.OK, Outcome.ERROR):  # nothing in the text says why: a process that vanishes has crashed
         outcome = Outcome.CRASH
-    ending = f"signal {-death.exit_code}" if (death.exit_code or 0) < 0 else f"exit code {death.exit_code}"
+    code = death.exit_code
+    ending = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
     return outcome, f"{_SILENT_END} ({ending}).\n{death.stderr}".strip()

@@ -15,7 +15,7 @@ class Task(Struct, frozen=True, kw_only=True, tag="task"):
     precision: Precision
     seed: int
     round_number: int
-    share_s: float  # the time this case may take
+    share_s: float  # the time for measuring it, once it is built
     size: Literal["real", "tiny"] = "real"
 
 

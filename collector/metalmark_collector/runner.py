@@ -55,6 +55,7 @@ class Progress:
     size: Literal["real", "tiny"] = "real"
     now: Callable[[], float] = time.monotonic
     start_worker: Callable[[str], Worker] = Worker
+    patience_s: float = _PATIENCE_S
     rates: dict[str, float] = field(default_factory=dict)  # FLOP/s by device
     slowness: dict[str, float] = field(default_factory=dict)  # measured over estimated, by device
     cases: dict[Key, Case] = field(default_factory=dict)
@@ -182,13 +183,13 @@ class _Round:
     def _ask(self, case: Planned, share_s: float, iteration: float) -> Case:
         assert self.worker is not None  # noqa: S101 - _measure started it
         progress, left_s = self.progress, self._left_s()
-        patience_s = _PATIENCE_S + _PATIENCE_SHARES * share_s + 2 * iteration
+        patience_s = progress.patience_s + _PATIENCE_SHARES * share_s + 2 * iteration
         task = Task(
             workload=case.workload,
             precision=case.precision,
             seed=progress.plan.seed,
             round_number=self.number,
-            share_s=min(share_s, left_s),
+            share_s=min(budget.measuring_s(share_s), left_s),
             size=progress.size,
         )
 

@@ -1,6 +1,7 @@
 """Error texts without what tells one person or computer from another."""
 
 import getpass
+import ipaddress
 import os
 import platform
 import re
@@ -11,9 +12,18 @@ _SHORTEST = 3
 _MAC = re.compile(r"\b[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}\b")
 _UUID = re.compile(r"\b[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\b")
 _IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.])")
-_IPV6 = re.compile(r"(?<![\w:])(?:[0-9A-Fa-f]{1,4}:){3,7}[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{1,4})*(?![\w:])")
+_COLONS = re.compile(r"(?<![\w:])[0-9A-Fa-f]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*(?![\w:])")
 # A path keeps its last part, which names the library's file; the folders before it may name a person.
+_QUOTED_PATH = re.compile(r"""(?<=["'`])~?/[^"'`\n]*/""")  # quotes hold spaces together
 _PATH = re.compile(r"(?<![\w:/.])~?/(?:[^\s/:\"'<>|]+/)+")
+
+_PATTERNS = (
+    (_QUOTED_PATH, ".../"),
+    (_PATH, ".../"),
+    (_UUID, "<uuid>"),
+    (_MAC, "<mac>"),
+    (_IPV4, "<ip>"),
+)
 
 
 def scrub(text: str) -> str:
@@ -21,11 +31,20 @@ def scrub(text: str) -> str:
 
     The end is kept when it is longer than 2,000 characters, for the last message is the one that counts.
     """
+    for pattern, cover in _PATTERNS:
+        text = pattern.sub(cover, text)
+    text = _COLONS.sub(_without_ipv6, text)
     for secret, cover in _secrets():
         text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", cover, text, flags=re.IGNORECASE)
-    for pattern, cover in ((_PATH, ".../"), (_UUID, "<uuid>"), (_MAC, "<mac>"), (_IPV4, "<ip>"), (_IPV6, "<ip>")):
-        text = pattern.sub(cover, text)
     return text if len(text) <= LONGEST else "..." + text[3 - LONGEST :]
+
+
+def _without_ipv6(found: re.Match[str]) -> str:
+    try:
+        ipaddress.IPv6Address(found[0])
+    except ValueError:
+        return found[0]  # a time of day, a C++ name
+    return "<ip>"
 
 
 def _secrets() -> list[tuple[str, str]]:

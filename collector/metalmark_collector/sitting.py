@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from msgspec import Struct
 
 from metalmark_db import store
-from metalmark_db.errors import MissingPart
+from metalmark_db.errors import MissingPart, UsageProblem
 from metalmark_db.record import Case, RunHead
 from metalmark_db.words import Effort, Precision
 
@@ -77,6 +77,9 @@ def plan_sitting(request: Request, probe: Probe) -> Plan:
         MissingPart: torch is not installed.
     """
     require_torch()
+    for kind in request.devices:
+        if kind not in devices.CHOICES:
+            raise UsageProblem(f"There is no device {kind!r}. Choose among: {', '.join(devices.CHOICES)}.")
     kinds: Sequence[str] = request.devices or devices.default_devices(read_machine(probe))
     return make_plan(
         request.effort,

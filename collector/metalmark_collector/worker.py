@@ -43,11 +43,11 @@ def main(arguments: list[str]) -> None:
 
 def perform(task: Task, device: Device, clock: Clock, beat: Callable[[int], None]) -> Done:
     """The answer to a task; whatever a case raises becomes an outcome."""
-    end_ns = clock.now_ns() + int(task.share_s * 1e9)
     flags: list[str] = []
     try:
         prepared = WORKLOADS[task.workload].build(device, task.precision, task.seed, task.size)
         try:
+            end_ns = clock.now_ns() + int(task.share_s * 1e9)
             session = Session(prepared.step, device, clock, end_ns, between=beat, flags=flags)
             samples = measure(session, task.round_number)
         finally:

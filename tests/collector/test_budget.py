@@ -1,0 +1,52 @@
+"""Sharing out the time of a run."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metalmark_collector.budget import LONGEST_SHARE_S, Budget, iteration_s, least_s
+from metalmark_collector.efforts import EFFORTS
+from metalmark_collector.workloads import WORKLOADS
+from metalmark_db.words import Effort
+
+SECONDS = st.floats(min_value=0.1, max_value=500)
+
+
+def test_with_time_to_spare_every_case_gets_its_need_and_an_equal_part_of_the_rest() -> None:
+    budget = Budget(aimed_s=90, limit_s=240, began=0)
+    assert budget.share_s(0, this=2, others=8, count=9) == pytest.approx(2 + 80 / 10)
+
+
+def test_a_late_run_gives_each_case_its_need_alone() -> None:
+    budget = Budget(aimed_s=90, limit_s=240, began=0)
+    assert budget.share_s(85, this=4, others=40, count=9) == 4
+
+
+@given(st.lists(SECONDS, min_size=1, max_size=30), st.floats(min_value=0, max_value=200))
+def test_shares_of_cases_that_keep_to_them_never_pass_the_limit(needs: list[float], late: float) -> None:
+    budget = Budget(aimed_s=90, limit_s=240, began=0)
+    now = late
+    for place, need in enumerate(needs):
+        others = needs[place + 1 :]
+        now += budget.share_s(now, need, sum(others), len(others))
+    assert now <= 240
+
+
+@given(SECONDS, SECONDS, st.integers(min_value=0, max_value=50))
+def test_a_share_is_positive_and_no_case_takes_all(this: float, others: float, count: int) -> None:
+    share = Budget(aimed_s=90, limit_s=240, began=0).share_s(0, this, others, count)
+    assert 0 < share <= max(this, LONGEST_SHARE_S)
+
+
+@pytest.mark.parametrize(("flops_per_s", "slow"), [(1e11, True), (1e13, False)])
+def test_an_estimate_follows_from_the_device_and_the_work(flops_per_s: float, slow: bool) -> None:
+    estimate = iteration_s(WORKLOADS["vgg16-train-b4"].facts, flops_per_s)
+    assert (estimate > 1) is slow
+
+
+def test_the_quick_suite_is_thought_to_fit_its_aim_on_an_m1() -> None:
+    """An M1 does about 1 TFLOP/s on its CPU with AMX and 2 on its GPU, in fp32 matmul."""
+    scope = EFFORTS[Effort.QUICK]
+    need = sum(least_s(iteration_s(WORKLOADS[w].facts, rate)) for rate in (0.9e12, 2e12) for w in scope.workloads)
+    assert need <= scope.aimed_s
+    assert scope.limit_s == 240

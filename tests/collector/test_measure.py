@@ -1,0 +1,149 @@
+"""The measuring loop on a scripted asynchronous device: what it must find, and what it must catch."""
+
+import gc
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from metalmark_collector import measure as engine
+from metalmark_collector.clock import ScriptedClock
+from metalmark_collector.devices.fake import FakeDevice, Script, drifting, steady, warming
+from metalmark_collector.measure import OverBudget, Session, Unsynchronized, measure, time_block
+from metalmark_collector.workloads import WORKLOADS
+from metalmark_db.record import Round
+from metalmark_db.stats import summarize
+
+FACTS = WORKLOADS["matmul-2048"].facts
+MS = 1_000_000
+MakeSession = Callable[..., Session]
+
+
+@pytest.fixture
+def session() -> MakeSession:
+    """Makes a session of some seconds on a fake device."""
+
+    def make(script: Script, seconds: float = 20.0, **ways: object) -> Session:
+        clock = ScriptedClock()
+        device = FakeDevice(clock=clock, script=script, **ways)  # type: ignore[arg-type]
+        work = device.wrap(lambda: torch.ones(2), FACTS)
+        return Session(work, device, clock, end_ns=int(seconds * 1e9))
+
+    return make
+
+
+def centre(samples: Round) -> float:
+    """Median in seconds per iteration."""
+    found = summarize([samples])
+    assert found is not None
+    return found.median_s
+
+
+@pytest.mark.parametrize("duration_ns", [20_000, 1 * MS, 7 * MS, 300 * MS])
+def test_a_steady_device_is_measured_to_within_one_percent(session: MakeSession, duration_ns: int) -> None:
+    samples = measure(session(steady(duration_ns), seconds=60), 0)
+    assert centre(samples) == pytest.approx(duration_ns / 1e9, rel=0.01)
+
+
+def test_blocks_are_long_enough_for_the_clock(session: MakeSession) -> None:
+    samples = measure(session(steady(50_000)), 0)
+    assert min(samples.block_ns) >= engine.BLOCK_NS
+    assert samples.iterations >= engine.BLOCK_NS // 50_000
+
+
+def test_at_most_twenty_blocks_are_kept_and_a_steady_case_stops_after_ten(session: MakeSession) -> None:
+    assert len(measure(session(steady(MS)), 0).block_ns) == 10
+    noisy = session(lambda _facts, iteration: MS + (iteration * 7919 % 100) * 20_000)
+    assert len(measure(noisy, 0).block_ns) <= 20
+
+
+def test_the_first_call_is_kept_apart(session: MakeSession) -> None:
+    compiling: Script = lambda _facts, iteration: 900 * MS if iteration == 0 else MS  # noqa: E731
+    samples = measure(session(compiling), 0)
+    assert samples.first_call_ns is not None
+    assert samples.first_call_ns >= 900 * MS
+    assert centre(samples) == pytest.approx(1e-3, rel=0.02)
+
+
+def test_samples_begin_only_when_times_no_longer_fall(session: MakeSession) -> None:
+    """A device that starts three times too slow and settles after 200 iterations is measured settled."""
+    warm = session(warming(2 * MS, cold=3.0, iterations=200))
+    samples = measure(warm, 0)
+    assert centre(samples) == pytest.approx(2e-3, rel=0.02)
+    assert samples.warmup_iterations is not None
+    assert samples.warmup_iterations >= 150
+    assert "warmup_cap" not in warm.flags
+
+
+def test_a_device_that_never_settles_is_flagged(session: MakeSession) -> None:
+    heating = session(drifting(2 * MS, per_iteration=0.01), seconds=10)
+    measure(heating, 0)
+    assert "warmup_cap" in heating.flags
+
+
+def test_a_synchronize_that_does_not_wait_is_caught(session: MakeSession) -> None:
+    with pytest.raises(Unsynchronized, match="still worked"):
+        measure(session(steady(5 * MS), synchronizes=False), 0)
+
+
+def test_leaving_out_synchronize_would_time_the_enqueueing_alone(session: MakeSession) -> None:
+    """Why a block waits: this device enqueues in a thousandth of its real time, which is kept as information."""
+    samples = measure(session(steady(5 * MS), enqueue_ns=5_000), 0)
+    assert samples.enqueue_ns is not None
+    assert samples.enqueue_ns / samples.iterations < 0.01 * 5 * MS
+    assert min(samples.block_ns) / samples.iterations >= 5 * MS
+
+
+def test_the_residual_wait_of_an_honest_device_is_small(session: MakeSession) -> None:
+    samples = measure(session(steady(5 * MS)), 0)
+    assert samples.residual_ns is not None
+    assert samples.residual_ns < MS
+
+
+def test_a_case_that_gets_no_block_into_its_time_is_over_budget(session: MakeSession) -> None:
+    with pytest.raises(OverBudget, match="first iteration took 30"):
+        measure(session(steady(30_000 * MS), seconds=20), 0)
+
+
+def test_a_slow_case_gives_what_its_time_allows_and_says_so(session: MakeSession) -> None:
+    slow = session(steady(4_000 * MS), seconds=20)
+    samples = measure(slow, 0)
+    assert 1 <= len(samples.block_ns) <= 4
+    assert samples.iterations == 1
+    assert "few_samples" in slow.flags
+    assert slow.clock.now_ns() <= 24e9
+
+
+@pytest.mark.parametrize("slower", [0.1, 1.0, 10.0])
+def test_a_case_keeps_to_its_time_on_fast_and_slow_devices(session: MakeSession, slower: float) -> None:
+    at_hand = session(drifting(20 * MS, per_iteration=0.001), seconds=8, slower=slower)
+    measure(at_hand, 0)
+    assert at_hand.clock.now_ns() <= 8e9 * 1.1
+
+
+def test_a_block_times_neither_what_came_before_nor_the_garbage_collector(session: MakeSession) -> None:
+    at_hand = session(steady(10 * MS))
+    at_hand.work()  # enqueued before the block: the block must wait for it first
+    block = time_block(at_hand, 1)
+    assert block.elapsed_ns < 11 * MS
+    assert gc.isenabled()
+
+
+def test_the_garbage_collector_is_on_again_after_a_case_that_failed(session: MakeSession) -> None:
+    def fail() -> torch.Tensor:
+        raise RuntimeError("no")
+
+    at_hand = session(steady(MS))
+    at_hand.work = fail
+    with pytest.raises(RuntimeError):
+        measure(at_hand, 0)
+    assert gc.isenabled()
+    assert gc.get_freeze_count() == 0
+
+
+def test_between_blocks_the_watcher_is_called_and_never_inside_one(session: MakeSession) -> None:
+    calls: list[int] = []
+    at_hand = session(steady(MS))
+    at_hand.between = calls.append
+    samples = measure(at_hand, 0)
+    assert [c for c in calls if c] == list(range(1, len(samples.block_ns) + 1))
