@@ -20,8 +20,8 @@ _DTYPES = {
     "bool": "bool",
 }
 _REQUESTED = re.compile(
-    r"(?:[Tt]ried to allocate|Invalid buffer size:|Unable to allocate|[Aa]ttempting to allocate|MTLBuffer for size)"
-    r"\s+([0-9][0-9.,]*\s*(?:[KMGT]i?B|bytes)?)"
+    r"(?:[Tt]ried\s+to\s+allocate|Invalid\s+buffer\s+size:|Unable\s+to\s+allocate|[Aa]ttempting\s+to\s+allocate"
+    r"|MTLBuffer\s+for\s+size)\s+([0-9][0-9.,]*\s*(?:[KMGT]i?B|bytes)?)"
 )
 # What Metal's graph library calls an operation, and what torch calls it.
 _GRAPH_NAMES = {"multiply": "mul", "subtract": "sub", "divide": "div", "addition": "add", "convolution": "conv2d"}

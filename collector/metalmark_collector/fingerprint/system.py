@@ -25,7 +25,7 @@ def kernel(evidence: Evidence) -> str | None:
         or search(r"\bLinux (?:\S+ )?([0-9]{1,3}\.[0-9]{1,4}[\w.+~-]{0,80})", evidence.uname)
         or search(r"^([0-9]{1,3}(?:\.[0-9]{1,3}){2})$", evidence.sysctl.get("kern.osrelease"))
         or search(r"Kernel Version: Darwin ([0-9]{1,3}(?:\.[0-9]{1,3}){2})", evidence.text("software_text"))
-        or search(r"^([0-9]{1,3}(?:\.[0-9]{1,3}){2}\S{0,80})\s*$", evidence.uname, re.MULTILINE)
+        or search(r"^([0-9]{1,3}(?:\.[0-9]{1,3}){2}[\w.+~-]{0,80})\s*$", evidence.uname, re.MULTILINE)
         or notes.kernel(evidence.text("notes"))
     )
 

@@ -8,8 +8,9 @@ T = TypeVar("T")
 
 _NOISE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d+ .*?\[\w+:\w+\]")
 _PAIR = re.compile(r"""\s*["']?([^:=\n]*?)["']?\s*[:=]\s*(.*?)\s*""")
-_SIZE = re.compile(r"([0-9]{1,12})(?:[.,]([0-9]{1,6}))?\s*([kKMGT]?)(?:i?B|bytes)?\b")
-_POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+# Units as English, French (Go) and Russian systems print them.
+_SIZE = re.compile(r"([0-9]{1,12})(?:[.,]([0-9]{1,6}))?\s*([kKMGT\u041a\u041c\u0413\u0422]?)(?:i?[Bo]|bytes|\u0411)?")
+_POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "\u041a": 1, "\u041c": 2, "\u0413": 3, "\u0422": 4}
 _TOO_LARGE = 10**18  # a database column holds 64 bits
 _LONGEST = 200  # characters of one value: what a text field of a record holds
 
@@ -51,7 +52,7 @@ def size(text: object) -> int | None:
     digits, decimals, unit = match.groups(default="")
     scale: int = 1024 ** _POWERS[unit.upper()]
     parts: int = 10 ** len(decimals)
-    return int(digits) * scale + int(decimals or 0) * scale // parts
+    return whole(int(digits) * scale + int(decimals or 0) * scale // parts)
 
 
 def lines(text: str | None) -> list[str]:
