@@ -120,7 +120,7 @@ class Round(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         None
     )
     residual_ns: Annotated[
-        int | None, meaning("Longest wait for one element of the output after a synchronized block", unit="ns")
+        int | None, meaning("Median wait for one element of the output after a synchronized block", unit="ns")
     ] = None
 
 

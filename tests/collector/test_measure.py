@@ -51,6 +51,14 @@ def test_blocks_are_long_enough_for_the_clock(session: MakeSession) -> None:
     assert samples.iterations >= engine.BLOCK_NS // 50_000
 
 
+def test_blocks_are_long_enough_also_when_the_first_ones_were_interrupted(session: MakeSession) -> None:
+    """Calibration sees iterations that take twenty times as long as all later ones."""
+    interrupted: Script = lambda _facts, iteration: 4 * MS if iteration < 20 else MS // 5  # noqa: E731
+    samples = measure(session(interrupted), 0)
+    assert min(samples.block_ns) >= engine.BLOCK_NS
+    assert centre(samples) == pytest.approx(0.2e-3, rel=0.03)
+
+
 def test_at_most_twenty_blocks_are_kept_and_a_steady_case_stops_after_ten(session: MakeSession) -> None:
     assert len(measure(session(steady(MS)), 0).block_ns) == 10
     noisy = session(lambda _facts, iteration: MS + (iteration * 7919 % 100) * 20_000)
