@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metalmark_collector.commands.explain import explain as command
-from metalmark_collector.explain import OUTCOMES, Explanation, Kind, explain, fallback_ops
+from metalmark_collector.explain import Explanation, Kind, explain, fallback_ops
 from metalmark_collector.explain.signs import SIGNS
+from metalmark_collector.words import OUTCOMES
 from metalmark_db.errors import UsageProblem
 
 FALLS_BACK = (
@@ -197,7 +198,7 @@ def test_a_few_bytes_refused_by_an_empty_gpu_are_advised_differently() -> None:
 
 
 def test_every_kind_has_an_outcome_and_every_message_a_kind() -> None:
-    assert set(OUTCOMES) == set(Kind)
+    assert set(OUTCOMES) == {kind.value for kind in Kind}
     assert all(sign.cause.advice for sign in SIGNS)
 
 

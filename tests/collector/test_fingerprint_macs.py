@@ -146,6 +146,7 @@ def test_of_two_gpus_of_an_intel_mac_the_one_that_is_not_intels_is_used(recorded
         ("spdisplays_mtlgpufamilysupport", "spdisplays_metal3", "Metal 3"),
         ("spdisplays_mtlgpufamilysupport", "spdisplays_metal12", "Metal 12"),
         ("spdisplays_metalfamily", "spdisplays_mtlgpufamilyapple7", "Supported, Metal GPUFamily Apple 7"),
+        ("spdisplays_metalfamily", "spdisplays_mtlgpufamilymac2", "Supported, Metal GPUFamily macOS 2"),
         ("spdisplays_metal", "spdisplays_supported", "Supported"),
         ("spdisplays_metal", "spdisplays_notsupported", None),
     ],

@@ -15,7 +15,7 @@ from metalmark_collector.fingerprint.evidence import Evidence
 from metalmark_collector.fingerprint.probe import LocalProbe, Remembered, run
 from metalmark_collector.fingerprint.process import result_variables
 from metalmark_collector.fingerprint.readers import CONDITIONS, EXTRA, MACHINE, SOFTWARE
-from metalmark_collector.fingerprint.sources import SOURCES, Command
+from metalmark_collector.fingerprint.sources import SOURCES, Command, Source
 from metalmark_db.errors import UsageProblem
 
 
@@ -173,3 +173,58 @@ def test_variables_of_a_recorded_process_are_read(tmp_path: Path) -> None:
     found = fingerprint(replay_probe(tmp_path))
     assert (found["python_version"], found["python_arch"], found["niceness"]) == ("3.13.1", "arm64", 5)
     assert found["environment"] == {"OMP_NUM_THREADS": "4"}
+
+
+SCRIPTS = {
+    "sysctl": """case "$*" in
+"-n hw.optional.arm64") echo 1 ;;
+*) echo "sysctl: unknown oid 'iogpu.wired_limit_mb'" >&2
+   echo "machdep.cpu.brand_string: Apple M5"; echo "hw.model: Mac17,2"; echo "hw.memsize: 17179869184"
+   echo "hw.nperflevels: 2"; echo "sysctl.proc_translated: 1"
+   for n in 0:Super:4 1:Efficiency:6; do
+     level=${n%%:*}; rest=${n#*:}
+     echo "hw.perflevel$level.name: ${rest%:*}"; echo "hw.perflevel$level.physicalcpu: ${rest#*:}"
+   done; exit 1 ;;
+esac""",
+    # Without the prefix the emulated machine would be described.
+    "arch": '[ "$1" = -arm64 ] || exit 1; shift; NATIVE=1 exec "$@"',
+    "system_profiler": """[ -n "$NATIVE" ] || exit 1
+echo "2026-04-28 08:52:35.280 system_profiler[1:2] noise" >&2
+case "$*" in
+*SPHardwareDataType*) echo '{"SPHardwareDataType": [{"machine_name": "MacBook Pro", "chip_type": "Apple M5"}]}' ;;
+*SPDisplaysDataType*) echo '{"SPDisplaysDataType": [{"sppci_model": "Apple M5", "sppci_cores": "10"}]}' ;;
+esac""",
+    "sw_vers": 'printf "ProductName:\\t\\tmacOS\\nProductVersion:\\t\\t26.4\\nBuildVersion:\\t\\t25E233\\n"',
+    "uname": 'echo "Darwin 25.4.0 Darwin Kernel Version 25.4.0: Thu; root:xnu-1/RELEASE_ARM64_T8142 x86_64"',
+    "pmset": 'case "$2" in batt) echo "Now drawing from \'AC Power\'" ;; "") echo " powermode 2" ;; esac',
+    "vm_stat": "sleep 60",
+}
+
+
+@pytest.fixture
+def mac(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalProbe:
+    """A Mac at hand, with scripts for its commands, whose Python runs under Rosetta."""
+    for name, script in SCRIPTS.items():
+        path = tmp_path / name
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setitem(SOURCES, "vm_stat", Source(("vm_stat.txt",), "Darwin", Command(("vm_stat",), 0.5)))
+    return LocalProbe("Darwin")
+
+
+def test_a_mac_at_hand_is_read_through_real_commands(mac: LocalProbe) -> None:
+    found = fingerprint(mac)
+    assert (found["chip"], found["soc"], found["model"]) == ("Apple M5", "T8142", "Mac17,2")
+    assert (found["tier_counts"], found["super_cores"], found["gpu_cores"]) == ([4, 6], 4, 10)
+    assert (found["machine_name"], found["virtual"]) == ("MacBook Pro", False)
+    assert (found["os_version"], found["os_build"], found["kernel"]) == ("26.4", "25E233", "25.4.0")
+    assert (found["arch"], found["process_arch"], found["rosetta"]) == ("arm64", "x86_64", True)
+    assert (found["power_source"], found["power_mode"]) == ("ac", "high")
+    assert found["machine_id"] is not None
+
+
+def test_a_command_that_hangs_costs_its_own_field_only(mac: LocalProbe) -> None:
+    conditions = read_conditions(mac)
+    assert (conditions.memory_available_bytes, conditions.power_mode) == (None, "high")

@@ -4,11 +4,11 @@ import re
 
 from . import kinds
 from .details import bytes_requested, dtype, fallback_ops, op_before, op_of_result
-from .kinds import OUTCOMES, Cause, Explanation, Kind
+from .kinds import Cause, Explanation, Kind
 from .signs import SIGNS, Sign
 from .silent import wrong_result
 
-__all__ = ["OUTCOMES", "Explanation", "Kind", "explain", "fallback_ops"]
+__all__ = ["Explanation", "Kind", "explain", "fallback_ops"]
 
 _LONGEST = 100_000  # characters; the end of a log is what counts
 _SHELL = 128  # a shell gives 128 + n for signal n

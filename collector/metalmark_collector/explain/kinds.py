@@ -4,8 +4,6 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from metalmark_db.words import Outcome
-
 
 class Kind(StrEnum):
     """How a program ended, as its text and its exit status tell."""
@@ -19,19 +17,6 @@ class Kind(StrEnum):
     NO_BACKEND = "no_backend"
     FALLBACK = "fallback"
     OTHER = "other"
-
-
-OUTCOMES: dict[Kind, Outcome] = {
-    Kind.OK: Outcome.OK,
-    Kind.UNSUPPORTED_OP: Outcome.UNSUPPORTED_OP,
-    Kind.OUT_OF_MEMORY: Outcome.OUT_OF_MEMORY,
-    Kind.CRASH: Outcome.CRASH,
-    Kind.TIMEOUT: Outcome.TIMEOUT,
-    Kind.WRONG_RESULT: Outcome.WRONG_RESULT,
-    Kind.NO_BACKEND: Outcome.NO_BACKEND,
-    Kind.FALLBACK: Outcome.OK,  # with fallback ops
-    Kind.OTHER: Outcome.ERROR,
-}
 
 
 class Explanation(Struct, frozen=True, kw_only=True):
