@@ -1,0 +1,28 @@
+"""``metalmark build``: the site from the database."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from metalmark_db.store import open_database
+
+from ..parts import require_parts
+
+
+def build(
+    out: Annotated[Path, typer.Option(help="Folder for pages, html and mkdocs.yml.")] = Path("build"),
+    db: Annotated[
+        str | None, typer.Option(envvar="METALMARK_DB", help="Database: a file or an SQLAlchemy URL.")
+    ] = None,
+) -> None:
+    """Build the site from the database."""
+    require_parts()
+    from ..builder import build as build_from  # noqa: PLC0415 - needs the packages asked for above
+
+    report = build_from(open_database(db), out, lambda line: print(f"{line} ...", file=sys.stderr))  # noqa: T201
+    typer.echo(
+        f"{report.pages} pages with {report.drawings} drawings, from {report.runs} measured runs and "
+        f"{report.published:,} published figures, are in {report.out / 'html'}. `metalmark serve` shows them."
+    )

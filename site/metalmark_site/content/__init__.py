@@ -1,0 +1,1 @@
+"""What the generated pages say: for each kind, a function from the facts to the pages' contents."""

@@ -1,0 +1,161 @@
+"""The pages of the chips: a list of all, one for each well-named chip, and one that gathers the rest."""
+
+from collections.abc import Iterator
+
+from metalmark_db.rows import ChipRow, ResultRow
+
+from .. import units
+from ..charts import CHARTS, chip
+from ..facts import Facts
+from ..figures import Figure, Plot, Table
+from ..page import Content
+from ..text import Markdown
+from ..words import age, is_guest_cpu
+from . import tables
+from .common import device_key, failure_figure, guest_figure, placeholder, present, ranked
+
+FACTS = (
+    "Variant",
+    "CPU cores",
+    "GPU cores",
+    "Memory bandwidth",
+    "fp32 peak",
+    "fp16 peak",
+    "Memory",
+    "Source",
+    "Remark",
+)
+FACTS_NUMBERS = frozenset({"GPU cores", "Memory bandwidth", "fp32 peak", "fp16 peak"})
+FACTS_TEXTS = frozenset({"Source", "Remark"})
+
+
+def index(facts: Facts) -> Iterator[Content]:
+    """The list of the chips, those of Apple first."""
+    entries = [
+        _entry(facts, name, page) for name, page in sorted(facts.chip_slugs.items(), key=lambda item: age(item[0]))
+    ]
+    apple = [entry for entry in entries if str(entry["name"]).startswith("Apple ")]
+    others = [entry for entry in entries if entry not in apple]
+    context = {"families": [("Apple silicon", apple), ("Others", others)], "other": bool(_unnamed(facts))}
+    yield Content(path="chips/index.md", title="Chips", context=context)
+
+
+def _entry(facts: Facts, name: str, page: str) -> dict[str, object]:
+    variants = [row for row in facts.chips if row.chip == name]
+    gpu_cores = sorted({row.gpu_cores for row in variants if row.gpu_cores})
+    bandwidths = sorted({row.bandwidth_gb_s for row in variants if row.bandwidth_gb_s})
+    return {
+        "name": name,
+        "link": Markdown(f"{page}.md"),
+        "gpu_cores": ", ".join(map(str, gpu_cores)),
+        "bandwidth": ", ".join(f"{value:,.0f}" for value in bandwidths),
+        "measured": len({row.run_id for row in facts.measured.get(name, [])}),
+        "published": len(facts.published_by_chip.get(name, [])),
+    }
+
+
+def each(facts: Facts) -> Iterator[Content]:
+    """One page for each chip."""
+    for name, page in facts.chip_slugs.items():
+        results = facts.measured.get(name, [])
+        variants = [row for row in facts.chips if row.chip == name]
+        known = _facts(page, name, variants)
+        chart = _chart(page, name, results)
+        apart, failures = guest_figure(f"chip-{page}", results), failure_figure(f"chip-{page}", results)
+        yield Content(
+            path=f"chips/{page}.md",
+            title=name,
+            figures=present(chart, apart, failures, known),
+            context={
+                "name": name,
+                "chart": placeholder(chart),
+                "guests": placeholder(apart),
+                "failures": placeholder(failures),
+                "known": placeholder(known),
+                "only_guests": bool(results) and all(is_guest_cpu(row) for row in results),
+                "published": _published(facts, name),
+                "pairs": any(pair.chip == name for pair in facts.speed_pairs if pair.source_id == "mlx_benchmark"),
+            },
+        )
+
+
+def other(facts: Facts) -> Iterator[Content]:
+    """The page of the measured rows whose chip has no page of its own."""
+    results = [row for name in _unnamed(facts) for row in facts.measured[name]]
+    caption = "Measured rows of chips without a page of their own"
+    rows, failures = ranked(results), failure_figure("chip-other", results)
+    table = tables.measured(rows, caption, fold=False)
+    figure = Figure(id="chip-other", caption=caption, tables=(table,)) if rows else None
+    apart = guest_figure("chip-other", results)
+    yield Content(
+        path="chips/other.md",
+        title="Other chips",
+        figures=present(figure, apart, failures),
+        context={
+            "table": placeholder(figure),
+            "guests": placeholder(apart),
+            "failures": placeholder(failures),
+            "names": _unnamed(facts),
+        },
+    )
+
+
+def _unnamed(facts: Facts) -> list[str]:
+    return sorted(set(facts.measured) - set(facts.chip_slugs))
+
+
+def _chart(page: str, name: str, results: list[ResultRow]) -> Figure | None:
+    mine = ranked(results)
+    rows = chip.rows(mine)
+    if not rows:
+        return None
+    caption = f"{name}: time of one iteration of each workload"
+    plot = Plot(chart=CHARTS["chip"], rows=rows, axis=chip.AXIS, key=device_key(rows))
+    table = tables.measured(mine, f"All measured rows of {name}")
+    return Figure(id=f"chip-{page}-times", caption=caption, plot=plot, tables=(table,))
+
+
+def _facts(page: str, name: str, variants: list[ChipRow]) -> Figure | None:
+    if not variants:
+        return None
+    caption = f"Published facts of {name}"
+    rows = [_variant(row) for row in variants]
+    table = Table(caption=caption, columns=FACTS, rows=rows, numbers=FACTS_NUMBERS, texts=FACTS_TEXTS)
+    return Figure(id=f"chip-{page}-facts", caption=caption, tables=(table,))
+
+
+def _variant(row: ChipRow) -> tuple[str, ...]:
+    tiers = (
+        f"{row.cpu_super} super" if row.cpu_super else "",
+        f"{row.cpu_performance} performance" if row.cpu_performance else "",
+        f"{row.cpu_efficiency} efficiency" if row.cpu_efficiency else "",
+    )
+    return (
+        row.variant,
+        " + ".join(filter(None, tiers)) or units.UNKNOWN,
+        str(row.gpu_cores or units.UNKNOWN),
+        f"{row.bandwidth_gb_s:g} GB/s" if row.bandwidth_gb_s else units.UNKNOWN,
+        f"{row.fp32_tflops:g} TFLOP/s" if row.fp32_tflops else units.UNKNOWN,
+        f"{row.fp16_tflops:g} TFLOP/s" if row.fp16_tflops else units.UNKNOWN,
+        f"{', '.join(row.memory_options_gb.split())} GB" if row.memory_options_gb else units.UNKNOWN,
+        row.source,
+        row.note or "",
+    )
+
+
+def _published(facts: Facts, name: str) -> list[dict[str, object]]:
+    """The sources that published figures of this chip, with their number."""
+    counts: dict[str, int] = {}
+    for row in facts.published_by_chip.get(name, []):
+        counts[row.source_id] = counts.get(row.source_id, 0) + 1
+    titles = {row.id: row for row in facts.sources}
+    return [
+        {
+            "title": titles[source].title,
+            "author": titles[source].author,
+            "link": Markdown(f"../published/{facts.source_slugs[source]}.md"),
+            "count": units.count(number, "figure"),
+        }
+        for source, number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        if source in titles
+    ]

@@ -1,0 +1,63 @@
+"""What several pages share: keys of colours, the newest result of each kind, figures of measured rows."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+
+from metalmark_db.rows import ResultRow
+
+from ..charts.base import Row
+from ..figures import Figure
+from ..text import Markdown
+from ..words import DEVICES, device, is_guest_cpu
+from . import tables
+
+
+def device_key(rows: Sequence[Row]) -> tuple[tuple[str, str], ...]:
+    """The key of the devices that a chart shows, in their fixed order."""
+    present = {str(row.get("device") or "") for row in rows}
+    known = [name for name in DEVICES if name in present]
+    others = [("none", device(None))] if present - set(DEVICES) else []
+    return (*((name, device(name)) for name in known), *others)
+
+
+def newest(rows: Iterable[ResultRow], key: Callable[[ResultRow], Hashable]) -> list[ResultRow]:
+    """The first row of each kind; rows come newest first."""
+    found: dict[Hashable, ResultRow] = {}
+    for row in rows:
+        found.setdefault(key(row), row)
+    return list(found.values())
+
+
+def ranked(rows: Iterable[ResultRow]) -> list[ResultRow]:
+    """The rows that may stand in a ranking: measured, and no CPU of a virtual machine."""
+    return [row for row in rows if row.outcome == "ok" and row.median_s and not is_guest_cpu(row)]
+
+
+def guests(rows: Iterable[ResultRow]) -> list[ResultRow]:
+    """The measured CPU rows of virtual machines, which are listed apart."""
+    return [row for row in rows if row.outcome == "ok" and row.median_s and is_guest_cpu(row)]
+
+
+def guest_figure(name: str, rows: Sequence[ResultRow]) -> Figure | None:
+    """The table of virtual machines, if there are any."""
+    found = guests(rows)
+    if not found:
+        return None
+    caption = "CPU rows of virtual machines: measured and shown, never ranked"
+    return Figure(id=f"{name}-guests", caption=caption, tables=(tables.measured(found, caption, fold=False),))
+
+
+def failure_figure(name: str, rows: Sequence[ResultRow]) -> Figure | None:
+    """The table of what did not work, if anything."""
+    caption = "Cases without a time, and why"
+    table = tables.failed(rows, caption)
+    return Figure(id=f"{name}-failures", caption=caption, tables=(table,)) if table else None
+
+
+def present(*figures: Figure | None) -> tuple[Figure, ...]:
+    """The figures that there are."""
+    return tuple(figure for figure in figures if figure)
+
+
+def placeholder(figure: Figure | None) -> Markdown | None:
+    """The placeholder of a figure that may not be there."""
+    return figure.placeholder if figure else None

@@ -1,0 +1,82 @@
+"""The tables of measured rows, the same on every page."""
+
+from collections.abc import Iterable, Sequence
+
+from metalmark_db.rows import ResultRow
+
+from .. import units
+from ..figures import Table
+from ..words import chip_of, cores, device, guest_name, is_guest_cpu, outcome, way, work
+
+MEASURED = (
+    "Chip",
+    "Cores",
+    "Workload",
+    "Device",
+    "Precision",
+    "One iteration",
+    "95 % interval",
+    "Items/s",
+    "TFLOP/s",
+    "Over the CPU",
+    "torch",
+    "System",
+    "Run of",
+)
+TEXTS = frozenset({"Chip", "Workload", "Outcome"})
+MEASURED_NUMBERS = frozenset({"One iteration", "95 % interval", "Items/s", "TFLOP/s", "Over the CPU"})
+
+
+def measured(rows: Iterable[ResultRow], caption: str, *, fold: bool = True) -> Table:
+    """The rows that have a time, with everything a reader needs to judge it."""
+    cells = [_measured(row) for row in rows if row.outcome == "ok" and row.median_s]
+    summary = f"Data: {units.count(len(cells), 'measured row')}" if fold else None
+    return Table(caption=caption, columns=MEASURED, rows=cells, numbers=MEASURED_NUMBERS, texts=TEXTS, summary=summary)
+
+
+def _measured(row: ResultRow) -> tuple[str, ...]:
+    return (
+        guest_name(row) if is_guest_cpu(row) else chip_of(row),
+        cores(row),
+        work(row),
+        f"{device(row.device)}{' in a virtual machine' if row.virtual and row.device != 'cpu' else ''}",
+        way(row),
+        units.seconds(row.median_s),
+        interval(row),
+        units.digits(row.items_per_s),
+        units.digits(row.tflops),
+        units.times(row.speedup) if row.device != "cpu" else "",
+        row.torch_version or units.UNKNOWN,
+        " ".join(filter(None, (row.os_name, row.os_version))) or units.UNKNOWN,
+        row.started_at[:10],
+    )
+
+
+def interval(row: ResultRow) -> str:
+    """The interval of a row, and what it speaks for where that is less than the rounds."""
+    if row.low_s is None or row.high_s is None:
+        return "two speeds" if "bimodal" in row.flags else units.UNKNOWN
+    ends = f"{units.seconds(row.low_s)} to {units.seconds(row.high_s)}"
+    return f"{ends}, {row.interval}" if row.interval == "within one process" else ends
+
+
+FAILED = ("Workload", "Chip", "Device", "Precision", "Outcome", "torch", "System", "Run of")
+
+
+def failed(rows: Sequence[ResultRow], caption: str) -> Table | None:
+    """The rows without a time, by name: a failure is a result too, and never a bar."""
+    cells = [
+        (
+            work(row),
+            guest_name(row) if is_guest_cpu(row) else chip_of(row),
+            device(row.device),
+            way(row),
+            outcome(row.outcome, row.reason),
+            row.torch_version or units.UNKNOWN,
+            " ".join(filter(None, (row.os_name, row.os_version))) or units.UNKNOWN,
+            row.started_at[:10],
+        )
+        for row in rows
+        if row.outcome != "ok"
+    ]
+    return Table(caption=caption, columns=FAILED, rows=cells, texts=TEXTS) if cells else None

@@ -1,0 +1,175 @@
+"""What the tests of the site share: databases with runs in them, made through the real store."""
+
+import math
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from metalmark_db import store
+from metalmark_db.record import Case, Conditions, Machine, Round, RunHead, Software, Workload
+from metalmark_db.words import Effort, Mode, Outcome, Precision, Reason, Task
+from metalmark_site.facts import Facts, read_facts
+
+HOSTILE = (
+    "<img src=x onerror=alert(1)>",
+    "[x](javascript:alert(1))",
+    "| # *a* `b` {% raw %} <script>alert(1)</script>",
+)
+
+WORKLOADS = (
+    ("resnet50-infer-b8", "ResNet-50 inference, batch 8", Task.INFERENCE, 8, "image", 65.4e9),
+    ("resnet50-train-b8", "ResNet-50 training, batch 8", Task.TRAIN, 8, "image", 196e9),
+    ("bert-base-infer-t128-b4", "BERT base inference, 128 tokens, batch 4", Task.INFERENCE, 4, "sequence", 89e9),
+    ("matmul-2048", "Square matrix product, 2048", Task.OPERATION, 1, "call", 17.2e9),
+)
+
+
+def workload(name: str, title: str, task: Task, batch: int, item: str, flops: float, description: str = "") -> Workload:
+    """A workload with the facts that pages show."""
+    return Workload(
+        id=name,
+        version=1,
+        title=title,
+        source="metalmark",
+        task=task,
+        batch=batch,
+        input_shape="3x224x224",
+        item=item,
+        items_per_iteration=batch,
+        flops_per_iteration=flops,
+        parameters=25_557_032,
+        description=description,
+    )
+
+
+def rounds(seconds: float, seed: int, count: int = 3) -> tuple[Round, ...]:
+    """Rounds of ten blocks round about ``seconds``, with a spread of half a percent."""
+    chance = random.Random(seed)
+    return tuple(
+        Round(number=i, iterations=1, block_ns=tuple(int(1e9 * seconds * chance.gauss(1, 0.005)) for _ in range(10)))
+        for i in range(count)
+    )
+
+
+def add_run(
+    engine: sa.Engine,
+    machine: Machine,
+    speeds: dict[str, float],
+    *,
+    failures: tuple[Case, ...] = (),
+    torch: str = "2.11.0",
+    round_count: int = 3,
+    suite: tuple[Workload, ...] | None = None,
+) -> int:
+    """The number of a stored run: each device computes at so many FLOP/s."""
+    head = RunHead(
+        started_at="2026-11-28T10:00:00Z",
+        effort=Effort.QUICK,
+        seed=1,
+        machine=machine,
+        software=Software(os_name="macOS", os_version="26.1", python_version="3.13.5", torch_version=torch),
+        conditions_before=Conditions(),
+    )
+    planned = suite or tuple(workload(*facts) for facts in WORKLOADS)
+    run_id = store.begin_run(engine, head, planned)
+    for number, (device, speed) in enumerate(speeds.items()):
+        for place, entry in enumerate(planned):
+            seconds = (entry.flops_per_iteration or 1e9) / speed * (1 + 0.3 * math.sin(place + number))
+            chip = machine.gpu_name if device == "cuda" else machine.chip
+            case = Case(
+                workload=entry.id,
+                version=1,
+                device=device,
+                precision=Precision.FP32,
+                mode=Mode.EAGER,
+                outcome=Outcome.OK,
+                device_chip=chip,
+                rounds=rounds(seconds, seed=place + 10 * number, count=round_count),
+            )
+            store.save_case(engine, run_id, case)
+    for case in failures:
+        store.save_case(engine, run_id, case)
+    store.finish_run(engine, run_id, Conditions(), finished=True)
+    return run_id
+
+
+def failure(name: str, device: str, outcome: Outcome, reason: Reason | None, chip: str, detail: str = "") -> Case:
+    """A case without a time."""
+    return Case(
+        workload=name,
+        version=1,
+        device=device,
+        precision=Precision.FP16,
+        mode=Mode.EAGER,
+        outcome=outcome,
+        reason=reason,
+        detail=detail or None,
+        device_chip=chip,
+    )
+
+
+def mac(chip: str, cpu: int, gpu: int, memory: int) -> Machine:
+    """An Apple machine."""
+    return Machine(vendor="Apple", chip=chip, cpu_cores=cpu, gpu_name=chip, gpu_cores=gpu, memory_bytes=memory * 2**30)
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Iterator[sa.Engine]:
+    """A database without a run; the published figures are in it."""
+    engine = store.open_database(f"sqlite:///{tmp_path / 'empty.sqlite'}")
+    yield engine
+    engine.dispose()
+
+
+def fill(engine: sa.Engine) -> None:
+    """Store runs of Macs, a PC with a GPU, a virtual machine, failures and hostile names."""
+    failed = (
+        failure("resnet50-train-b8", "mps", Outcome.WRONG_RESULT, None, "Apple M1"),
+        failure("matmul-2048", "mps", Outcome.NOT_RUN, Reason.BUDGET, "Apple M1"),
+    )
+    add_run(engine, mac("Apple M1", 8, 8, 16), {"cpu": 0.45e12, "mps": 1.7e12}, failures=failed, round_count=1)
+    add_run(engine, mac("Apple M2 Pro", 12, 19, 32), {"cpu": 0.9e12, "mps": 4.6e12})
+    add_run(engine, mac("Apple M4", 10, 10, 24), {"cpu": 1.1e12, "mps": 3.2e12}, torch="2.14.1")
+    add_run(engine, mac("Apple M4 Max", 16, 40, 64), {"cpu": 1.9e12, "mps": 12.5e12})
+    pc = Machine(
+        chip="Intel(R) Core(TM) i9-10940X CPU @ 3.30GHz", cpu_cores=14, gpu_name="NVIDIA RTX 4090", gpu_count=1
+    )
+    add_run(engine, pc, {"cpu": 0.8e12, "cuda": 45e12})
+    guest = Machine(chip="AMD EPYC 7B13", cpu_cores=4, memory_bytes=16 * 2**30, virtual=True)
+    add_run(engine, guest, {"cpu": 0.2e12})
+    for name in HOSTILE:
+        suite = (workload("hostile-work", name[:200], Task.INFERENCE, 1, name[:200], 1e9, f"{name}\n\n# {name}"),)
+        broken = failure("hostile-work", "mps", Outcome.ERROR, None, name, detail=name)
+        add_run(
+            engine, Machine(chip=name, gpu_name=name), {"cpu": 0.5e12}, failures=(broken,), torch=name[:60], suite=suite
+        )
+
+
+@pytest.fixture(scope="session")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sa.Engine]:
+    """A database with runs of many kinds of machines, hostile ones among them; read it, do not write."""
+    engine = store.open_database(f"sqlite:///{tmp_path_factory.mktemp('filled') / 'filled.sqlite'}")
+    fill(engine)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def facts(filled: sa.Engine) -> Facts:
+    """The facts of the filled database."""
+    return read_facts(filled)
+
+
+@pytest.fixture
+def hostile() -> tuple[str, ...]:
+    """Names that would be markup, if anything let them."""
+    return HOSTILE
+
+
+@pytest.fixture
+def store_run() -> Callable[..., int]:
+    """``add_run`` for tests that make databases of their own."""
+    return add_run
