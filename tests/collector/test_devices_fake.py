@@ -118,3 +118,4 @@ def test_what_it_says_of_itself_is_scripted() -> None:
     device = FakeDevice(why_unusable="switched off", memory_limit=5)
     assert device.unusable() == "switched off"
     assert device.recommended_memory() == 5
+    assert device.chip_name() == "Fake device"
