@@ -21,7 +21,9 @@ from .scrub import scrub
 _PATIENCE_S = 20.0  # a case may build a large model and import its library on a slow disk
 _PATIENCE_SHARES = 4.0
 _GPU_GUESS = 8.0  # times the CPU, until a GPU's own worker has said how fast it is
-_GRACE_S = 2.0  # to end a worker and store its case before the limit
+_GRACE_S = 6.0  # to start the program, end a worker and store its case within the limit
+_LARGEST_PART = 4  # no case may take more than this part of the limit: one slow case would cost all others
+_FEWEST = 3  # iterations: first call, calibration, one sample
 
 
 Key = tuple[str, int, str, str, str]
@@ -133,15 +135,19 @@ class _Round:
     number: int
     greeted: Callable[[Hello], None]
     worker: Worker | None = None
-    chip: str | None = None
+    chip: str | None = None  # what the rows are charted under
     unusable: tuple[Outcome, str] | None = None
+
+    def __post_init__(self) -> None:
+        machine = self.progress.machine
+        self.chip = machine.chip if self.device in ("cpu", "mps") else machine.gpu_name
 
     def measure(self, cases: Sequence[Planned]) -> None:
         try:
             for case in cases:
                 ended = self._measure(case)
                 self.progress.to_come.remove(case)
-                self.progress.end(ended)
+                self.progress.end(msgspec.structs.replace(ended, device_chip=self.chip))
         finally:
             self._drop()
 
@@ -153,12 +159,17 @@ class _Round:
             self._start()
         if self.unusable is not None:
             return case.ended(self.unusable[0], detail=self.unusable[1])
-        iteration = progress.iteration_s(case)
-        if 2 * iteration > self._left_s():
-            detail = f"one iteration was estimated to take {iteration:.1f} s, and {self._left_s():.0f} s were left"
+        iteration, most_s = progress.iteration_s(case), self._most_s()
+        if _FEWEST * iteration > most_s:
+            detail = f"one iteration was estimated to take {iteration:.1f} s, and the case could take {most_s:.0f} s"
             return case.ended(Outcome.NOT_RUN, Reason.BUDGET, detail)
         progress.watcher.measuring(case, self.number)
-        return self._ask(case, self._share_s(case), iteration)
+        return self._ask(case, min(self._share_s(case), most_s), iteration)
+
+    def _most_s(self) -> float:
+        """Seconds that the next case may take at the very most."""
+        plan = self.progress.plan
+        return min(self._left_s(), plan.limit_s / min(_LARGEST_PART, plan.count * plan.rounds))
 
     def _start(self) -> None:
         self.progress.watcher.starting(self.device)
@@ -169,16 +180,13 @@ class _Round:
             outcome, detail = judge(greeting)
             self.unusable = (outcome, f"The worker for {self.device} did not start. {detail}")
             return
+        self.chip = greeting.chip_name or self.chip
         if greeting.unusable is not None:
             self.unusable = (Outcome.NO_BACKEND, greeting.unusable)
             return
         if greeting.flops_per_s:
             self.progress.rates[self.device] = greeting.flops_per_s
-        self.chip = greeting.chip_name or self._chip_of_machine()
         self.greeted(greeting)
-
-    def _chip_of_machine(self) -> str | None:
-        return self.progress.machine.chip
 
     def _ask(self, case: Planned, share_s: float, iteration: float) -> Case:
         assert self.worker is not None  # noqa: S101 - _measure started it
@@ -216,7 +224,6 @@ class _Round:
             progress.slowness[case.device] = (earlier * ratio) ** 0.5
         return msgspec.structs.replace(
             case.ended(done.outcome, done.reason, done.detail),
-            device_chip=self.chip,
             rounds=(done.round,) if done.round else (),
             flags=done.flags,
             fallback_ops=done.fallback_ops,

@@ -27,7 +27,7 @@ Load = Annotated[float, Meta(ge=0)]
 class Machine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The hardware: a configuration that many computers share, never one computer."""
 
-    vendor: Annotated[Text | None, meaning("Maker of the computer or, on a PC, of its processor")] = None
+    vendor: Annotated[Text | None, meaning("Maker of the processor, in small letters: apple, intel, amd")] = None
     chip: Annotated[Text | None, meaning("Marketing name of the SoC or CPU, without ' (Virtual)'")] = None
     soc: Annotated[Text | None, meaning("The SoC's own number, such as T6041")] = None
     model_identifier: Annotated[Text | None, meaning("Model of the computer, such as Mac16,1")] = None
@@ -40,7 +40,7 @@ class Machine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = None
     gpu_name: Annotated[Text | None, meaning("Name of the GPU that torch can use")] = None
     gpu_cores: Annotated[Count | None, meaning("GPU cores (Apple) or multiprocessors (NVIDIA)")] = None
-    gpu_count: Annotated[Count | None, meaning("GPUs of that name")] = None
+    gpu_count: Annotated[Count | None, meaning("GPUs that the system lists")] = None
     gpu_memory_bytes: Annotated[Bytes | None, meaning("Memory of one discrete GPU", unit="bytes")] = None
     memory_bytes: Annotated[Bytes | None, meaning("Installed memory", unit="bytes")] = None
     memory_total_bytes: Annotated[

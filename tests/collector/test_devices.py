@@ -109,25 +109,21 @@ def test_the_table_is_read_without_importing_torch() -> None:
 
 def test_apple_silicon_gets_mps_even_if_it_turns_out_unusable() -> None:
     for virtual in (False, True):
-        machine = Machine(vendor="Apple", chip="Apple M1", arch="arm64", virtual=virtual)
+        machine = Machine(vendor="apple", chip="Apple M1", arch="arm64", virtual=virtual)
         assert devices.default_devices(machine) == ("cpu", "mps")
 
 
 @pytest.mark.parametrize(
-    "machine",
+    ("system", "machine", "expected"),
     [
-        Machine(vendor="Apple", chip="Intel(R) Core(TM) i7", arch="x86_64"),
-        Machine(vendor="Ampere", arch="arm64"),
-        Machine(),
+        ("linux", Machine(vendor="intel", gpu_name="NVIDIA H200"), ("cpu", "cuda")),
+        ("linux", Machine(vendor="ampere", arch="arm64"), ("cpu",)),
+        ("linux", Machine(), ("cpu",)),
+        ("darwin", Machine(vendor="intel", arch="x86_64", gpu_name="AMD Radeon Pro 5500M"), ("cpu",)),
     ],
 )
-def test_any_other_machine_gets_cuda_when_torch_sees_a_gpu(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert devices.default_devices(machine) == ("cpu", "cuda")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert devices.default_devices(machine) == ("cpu",)
-
-
-def test_a_machine_without_torch_is_left_with_its_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "metalmark_collector.devices.cuda", None)
-    assert devices.default_devices(Machine()) == ("cpu",)
+def test_any_other_machine_gets_cuda_when_its_fingerprint_names_a_gpu(
+    monkeypatch: pytest.MonkeyPatch, system: str, machine: Machine, expected: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(sys, "platform", system)
+    assert devices.default_devices(machine) == expected

@@ -1,5 +1,6 @@
 """The devices that can be measured, by their word in the record."""
 
+import sys
 from collections.abc import Callable, Mapping
 
 from metalmark_db.errors import MissingPart, UsageProblem
@@ -67,17 +68,10 @@ def default_devices(machine: Machine) -> tuple[str, ...]:
     """
     if is_apple_silicon(machine):
         return ("cpu", "mps")
-    return ("cpu", "cuda") if _cuda_is_there() else ("cpu",)
+    # The fingerprint names NVIDIA's GPUs; asking torch would import it into the parent, for seconds.
+    return ("cpu", "cuda") if sys.platform != "darwin" and machine.gpu_name else ("cpu",)
 
 
 def is_apple_silicon(machine: Machine) -> bool:
     """Whether the hardware is Apple's own, also below a Python that runs under Rosetta."""
-    return machine.vendor == "Apple" and machine.arch == "arm64"
-
-
-def _cuda_is_there() -> bool:
-    try:
-        from .cuda import is_visible
-    except ModuleNotFoundError:
-        return False
-    return is_visible()
+    return machine.vendor == "apple" and machine.arch == "arm64"

@@ -39,7 +39,9 @@ def upgrade() -> None:
             comment="Hash that names the configuration; null where a part of it is unknown",
         ),
         sa.Column("digest", sa.Text(), nullable=False, comment="Hash of all fields"),
-        sa.Column("vendor", sa.Text(), nullable=True, comment="Maker of the computer or, on a PC, of its processor"),
+        sa.Column(
+            "vendor", sa.Text(), nullable=True, comment="Maker of the processor, in small letters: apple, intel, amd"
+        ),
         sa.Column("chip", sa.Text(), nullable=True, comment="Marketing name of the SoC or CPU, without ' (Virtual)'"),
         sa.Column("soc", sa.Text(), nullable=True, comment="The SoC's own number, such as T6041"),
         sa.Column("model_identifier", sa.Text(), nullable=True, comment="Model of the computer, such as Mac16,1"),
@@ -52,7 +54,7 @@ def upgrade() -> None:
         ),
         sa.Column("gpu_name", sa.Text(), nullable=True, comment="Name of the GPU that torch can use"),
         sa.Column("gpu_cores", _INTEGER, nullable=True, comment="GPU cores (Apple) or multiprocessors (NVIDIA)"),
-        sa.Column("gpu_count", _INTEGER, nullable=True, comment="GPUs of that name"),
+        sa.Column("gpu_count", _INTEGER, nullable=True, comment="GPUs that the system lists"),
         sa.Column("gpu_memory_bytes", _INTEGER, nullable=True, comment="Memory of one discrete GPU (bytes)"),
         sa.Column("memory_bytes", _INTEGER, nullable=True, comment="Installed memory (bytes)"),
         sa.Column(
@@ -219,7 +221,7 @@ def upgrade() -> None:
             "residual_ns",
             _INTEGER,
             nullable=True,
-            comment="Longest wait for one element of the output after a synchronized block (ns)",
+            comment="Median wait for one element of the output after a synchronized block (ns)",
         ),
         sa.ForeignKeyConstraint(["case_id"], ["cases.id"], name=op.f("fk_rounds_case_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_rounds")),

@@ -1,0 +1,39 @@
+"""A whole sitting in a process of its own, with hostile workers: interrupted and killed by the tests.
+
+Called as ``run_hostile.py DATABASE TRICKS`` with TRICKS as for ``hostile_worker.py``; measures the
+workloads of TRICKS, in the suite's order, and prints a line as each case ends.
+"""
+
+import json
+import signal
+import sys
+from pathlib import Path
+
+import msgspec
+
+from metalmark_collector import runner, sitting, watch
+from metalmark_collector.plan import Plan, Planned, make_plan
+from metalmark_collector.process import Worker
+from metalmark_db.store import open_database
+from metalmark_db.words import Effort
+
+
+class InOrder(Plan, frozen=True, kw_only=True):
+    """A plan that keeps the suite's order, so that a test knows what is running."""
+
+    def order(self, number: int) -> list[tuple[str, list[Planned]]]:  # noqa: ARG002 - the plan's signature
+        """The cases as they stand."""
+        return [(device, list(cases)) for device, cases in self.cases.items()]
+
+
+if __name__ == "__main__":
+    database, tricks = sys.argv[1:]
+    hostile = str(Path(__file__).with_name("hostile_worker.py"))
+    runner.Progress.start_worker = staticmethod(lambda kind: Worker(kind, program=(hostile, tricks)))
+    plan = make_plan(Effort.QUICK, ["cpu"], seed=1, only=list(json.loads(tricks)))
+    plan = InOrder(**{name: getattr(plan, name) for name in plan.__struct_fields__})
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    request = sitting.Request(size="tiny")
+    with watch.watcher(plan) as watcher:
+        ended = sitting.sit(open_database(database), request, plan, watcher)
+    print(msgspec.json.encode({"run": ended.run_id, "finished": ended.finished}).decode())  # noqa: T201

@@ -1,0 +1,186 @@
+"""A run: every case gets its outcome, none disturbs another, and nothing measured is lost."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from metalmark_collector.budget import Budget
+from metalmark_collector.plan import Plan, Planned, make_plan
+from metalmark_collector.process import Worker
+from metalmark_collector.runner import Progress, run_plan
+from metalmark_db import queries
+from metalmark_db.engine import open_database
+from metalmark_db.record import Case, Machine
+from metalmark_db.words import Effort, Outcome, Precision, Reason
+
+Hostile = Callable[..., Callable[[str], Worker]]
+SITTING = Path(__file__).with_name("run_hostile.py")
+
+
+class Silent:
+    """A watcher that only remembers."""
+
+    def __init__(self) -> None:
+        self.ends: list[str] = []
+
+    def starting(self, device: str) -> None:
+        """Nothing."""
+
+    def measuring(self, case: Planned, round_number: int) -> None:
+        """Nothing."""
+
+    def beat(self, case: Planned, samples: int) -> None:
+        """Nothing."""
+
+    def ended(self, case: Case, left_s: float) -> None:  # noqa: ARG002 - the watcher's signature
+        """Remember it."""
+        self.ends.append(case.workload)
+
+
+def progress(plan: Plan, start: Callable[[str], Worker], saved: dict[str, Case], limit_s: float = 240) -> Progress:
+    """A run's state with tiny sizes and little patience."""
+    return Progress(
+        plan=plan,
+        machine=Machine(chip="AMD EPYC"),
+        save=lambda case: saved.update({case.workload: case}),
+        watcher=Silent(),
+        budget=Budget(aimed_s=5, limit_s=limit_s, began=time.monotonic()),
+        size="tiny",
+        start_worker=start,
+        patience_s=3.0,
+    )
+
+
+def test_a_case_that_dies_hangs_or_fails_costs_that_case_alone(hostile: Hostile) -> None:
+    tricks = {
+        "lenet5-train-b128": ("abort", Outcome.CRASH),
+        "resnet18-infer-b32": ("vanish", Outcome.CRASH),
+        "resnet50-infer-b8": ("out_of_memory", Outcome.OUT_OF_MEMORY),
+        "vgg16-train-b4": ("error", Outcome.ERROR),
+        "matmul-2048": ("hang", Outcome.TIMEOUT),
+        "copy-bandwidth": ("work", Outcome.OK),
+        "bert-base-infer-t128-b4": ("flood", Outcome.OK),
+    }
+    saved: dict[str, Case] = {}
+    start = hostile(**{name.replace("-", "_"): trick for name, (trick, _) in tricks.items()})
+    state = progress(make_plan(Effort.QUICK, ["cpu"], 3, only=list(tricks)), start, saved)
+    # Estimates are for real sizes; a fast device keeps them, and with them the deadlines, small.
+    state.slowness["cpu"] = 1e-3
+    assert run_plan(state)
+    assert {name: case.outcome for name, case in saved.items()} == {
+        name: outcome for name, (_, outcome) in tricks.items()
+    }
+    assert all(case.device_chip == "AMD EPYC" for case in saved.values())
+    assert "secret" not in (saved["vgg16-train-b4"].detail or "")
+    assert str(Path.home()) not in (saved["vgg16-train-b4"].detail or "")
+
+
+def test_a_device_that_cannot_be_used_is_recorded_for_every_case() -> None:
+    saved: dict[str, Case] = {}
+    plan = make_plan(Effort.QUICK, ["mps"], 3, only=["matmul-2048", "lenet5-train-b128"])
+    assert run_plan(progress(plan, Worker, saved))
+    assert {case.outcome for case in saved.values()} == {Outcome.NO_BACKEND}
+    assert len(saved) == 2
+    assert all(case.detail for case in saved.values())
+
+
+def test_when_the_time_is_over_the_rest_is_not_run_for_its_budget(hostile: Hostile) -> None:
+    saved: dict[str, Case] = {}
+    state = progress(make_plan(Effort.QUICK, ["cpu"], 3), hostile(), saved, limit_s=1)
+    assert run_plan(state)
+    assert len(saved) == 9
+    assert {(case.outcome, case.reason) for case in saved.values()} == {(Outcome.NOT_RUN, Reason.BUDGET)}
+
+
+def test_an_interrupted_run_keeps_what_was_measured(tmp_path: Path) -> None:
+    """Ctrl-C while the second of three cases hangs: the first is kept, the others say interrupted."""
+    run = _sitting(tmp_path, {"lenet5-train-b128": "work", "resnet18-infer-b32": "hang", "matmul-2048": "work"})
+    _wait_for_line(run, "lenet5-train-b128")
+    workers = psutil.Process(run.pid).children(recursive=True)
+    run.send_signal(signal.SIGINT)
+    output, _ = run.communicate(timeout=60)
+    assert json.loads(output.splitlines()[-1])["finished"] is False
+    _check_interrupted(tmp_path)
+    _assert_gone(workers)
+
+
+def test_a_run_that_is_asked_to_end_keeps_what_was_measured(tmp_path: Path) -> None:
+    run = _sitting(tmp_path, {"lenet5-train-b128": "work", "resnet18-infer-b32": "hang", "matmul-2048": "work"})
+    _wait_for_line(run, "lenet5-train-b128")
+    run.terminate()
+    run.communicate(timeout=60)
+    _check_interrupted(tmp_path)
+
+
+def test_a_killed_run_keeps_what_was_measured_and_its_worker_ends(tmp_path: Path) -> None:
+    """SIGKILL while the second case is measured: the first is kept, and the worker does not outlive its parent."""
+    run = _sitting(tmp_path, {"lenet5-train-b128": "work", "resnet18-infer-b32": "slow"})
+    _wait_for_line(run, "lenet5-train-b128")
+    workers = psutil.Process(run.pid).children(recursive=True)
+    run.kill()
+    run.communicate(timeout=60)
+    rows = queries.results(open_database(str(tmp_path / "m.sqlite")))
+    assert [(row.workload, row.outcome) for row in rows] == [("lenet5-train-b128", "ok")]
+    assert not queries.runs(open_database(str(tmp_path / "m.sqlite")))[0].finished
+    _assert_gone(workers)
+
+
+def test_the_order_is_drawn_from_the_seed_and_new_in_each_round() -> None:
+    plan = make_plan(Effort.QUICK, ["cpu", "mps"], 5)
+    assert plan.order(0) == make_plan(Effort.QUICK, ["cpu", "mps"], 5).order(0)
+    first, second = dict(plan.order(0)), dict(plan.order(1))
+    assert first["cpu"] != second["cpu"]
+    assert sorted(c.label for c in first["cpu"]) == sorted(c.label for c in second["cpu"])
+    assert [device for device, _ in plan.order(0)] == ["cpu", "mps"]
+    assert [device for device, _ in plan.order(1)] == ["mps", "cpu"]
+
+
+def test_a_gpu_adds_half_precision_where_a_workload_has_it() -> None:
+    plan = make_plan(Effort.QUICK, ["cpu", "mps"], 5)
+    assert [c.precision for c in plan.cases["cpu"] if c.workload == "matmul-2048"] == [Precision.FP32]
+    assert [c.precision for c in plan.cases["mps"] if c.workload == "matmul-2048"] == [Precision.FP32, Precision.FP16]
+
+
+def _sitting(folder: Path, tricks: dict[str, str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(SITTING), str(folder / "m.sqlite"), json.dumps(tricks)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        start_new_session=True,
+    )
+
+
+def _wait_for_line(run: subprocess.Popen[str], workload: str) -> None:
+    assert run.stderr is not None
+    seen = []
+    while line := run.stderr.readline():
+        seen.append(line)
+        if f"{workload} · cpu · fp32:" in line:
+            return
+    pytest.fail("the run ended without that case: " + "".join(seen))
+
+
+def _check_interrupted(folder: Path) -> None:
+    engine = open_database(str(folder / "m.sqlite"))
+    assert {row.workload: (row.outcome, row.reason) for row in queries.results(engine)} == {
+        "lenet5-train-b128": ("ok", None),
+        "resnet18-infer-b32": ("not_run", "interrupted"),
+        "matmul-2048": ("not_run", "interrupted"),
+    }
+    assert not queries.runs(engine)[0].finished
+
+
+def _assert_gone(processes: list[psutil.Process]) -> None:
+    assert processes
+    _, alive = psutil.wait_procs(processes, timeout=30)
+    assert [p for p in alive if p.status() != psutil.STATUS_ZOMBIE] == []
