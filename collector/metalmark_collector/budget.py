@@ -6,6 +6,7 @@ from metalmark_db.record import Workload
 
 BUILD_S = 1.5  # building a model, moving it, importing its library
 MIN_ITERATIONS = 5  # first call, calibration and three samples
+SHORTEST_S = 2.0
 LONGEST_SHARE_S = 20.0
 _EFFICIENCY = 0.4  # of a workload, relative to a small matmul
 _BYTES_PER_S = 10e9  # before anything is known of the device's memory
@@ -25,8 +26,8 @@ def least_s(iteration: float) -> float:
 
 
 def measuring_s(share: float) -> float:
-    """The part of a case's share that is left for measuring once it is built."""
-    return max(share - BUILD_S, share / 2)
+    """The part of a share that is left for measuring once the case is built; enough for any quick case."""
+    return max(share - BUILD_S, share / 2, SHORTEST_S)
 
 
 @dataclass

@@ -4,20 +4,52 @@ import types
 from collections.abc import Collection
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
+import msgspec
 from msgspec import Meta, Struct
 from sqlalchemy import JSON, BigInteger, Boolean, Double, Integer, String, Text
 from sqlalchemy.orm import MappedColumn, mapped_column
 from sqlalchemy.types import TypeEngine
 
 
-def columns_of(struct: type[Struct], *, leave_out: Collection[str] = ()) -> dict[str, MappedColumn[Any]]:
+def columns_of(
+    struct: type[Struct], *, leave_out: Collection[str] = (), prefix: str = ""
+) -> dict[str, MappedColumn[Any]]:
     """One column for each field of a record type: type, nullability and the meaning as its comment.
 
     Containers become JSON, which SQLite's and PostgreSQL's JSON functions read. Fields named in
-    ``leave_out`` live in a table of their own.
+    ``leave_out`` live elsewhere. A field that is a record of its own and may be None is spread over
+    nullable columns that begin with its name.
     """
-    hints = get_type_hints(struct, include_extras=True)
-    return {name: _column(hint) for name, hint in hints.items() if name not in leave_out}
+    columns: dict[str, MappedColumn[Any]] = {}
+    for name, hint in get_type_hints(struct, include_extras=True).items():
+        if name in leave_out:
+            continue
+        inner = record_of(hint)
+        if inner is not None:
+            columns |= columns_of(inner, prefix=f"{name}_")
+        else:
+            columns[prefix + name] = _column(hint, nullable=bool(prefix))
+    return columns
+
+
+def record_of(hint: Any) -> type[Struct] | None:
+    """The record type that a field holds, or None for a plain field."""
+    plain, _ = _unwrap(hint)
+    return plain if isinstance(plain, type) and issubclass(plain, Struct) else None
+
+
+def flat(value: Struct, *, leave_out: Collection[str] = ()) -> dict[str, Any]:
+    """The row of a record: what ``columns_of`` has a column for."""
+    row: dict[str, Any] = {}
+    for name, hint in get_type_hints(type(value), include_extras=True).items():
+        if name in leave_out:
+            continue
+        inner, content = record_of(hint), msgspec.to_builtins(getattr(value, name))
+        if inner is None:
+            row[name] = content
+        else:
+            row |= {f"{name}_{field}": (content or {}).get(field) for field in inner.__struct_fields__}
+    return row
 
 
 def field_meaning(struct: type[Struct], name: str) -> Meta:
@@ -29,12 +61,13 @@ def _meta(hint: Any) -> Meta:
     return next(m for m in get_args(hint)[1:] if isinstance(m, Meta) and m.description)
 
 
-def _column(hint: Any) -> MappedColumn[Any]:
+def _column(hint: Any, *, nullable: bool) -> MappedColumn[Any]:
     meta = _meta(hint)
     unit = (meta.extra or {}).get("unit")
     comment = f"{meta.description} ({unit})" if unit else meta.description
-    plain, nullable = _unwrap(hint)
-    return mapped_column(_sql_type(plain), nullable=nullable, comment=comment)
+    plain, optional = _unwrap(hint)
+    # Python's None in a JSON column is SQL's NULL, as in any other: unknown is unknown.
+    return mapped_column(_sql_type(plain), nullable=nullable or optional, comment=comment)
 
 
 def _unwrap(hint: Any) -> tuple[Any, bool]:
@@ -49,7 +82,7 @@ def _unwrap(hint: Any) -> tuple[Any, bool]:
 
 def _sql_type(plain: Any) -> TypeEngine[Any]:
     if get_origin(plain) in (tuple, dict):
-        return JSON()
+        return JSON(none_as_null=True)
     if plain is bool:
         return Boolean()
     if plain is int:

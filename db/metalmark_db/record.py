@@ -19,6 +19,7 @@ def meaning(description: str, *, unit: str | None = None, **checks: Any) -> Meta
 
 
 Text = Annotated[str, Meta(max_length=200)]
+Detail = Annotated[str, Meta(max_length=2000)]
 Count = Annotated[int, Meta(ge=1)]
 Bytes = Annotated[int, Meta(ge=0)]
 Load = Annotated[float, Meta(ge=0)]
@@ -122,6 +123,45 @@ class Round(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     residual_ns: Annotated[
         int | None, meaning("Median wait for one element of the output after a synchronized block", unit="ns")
     ] = None
+    per_call_ns: Annotated[
+        tuple[Count, ...] | None,
+        meaning("Durations of single iterations, each waited for; where one takes under 5 ms", unit="ns"),
+    ] = None
+    peak_memory_bytes: Annotated[Bytes | None, meaning("Most device memory in use", unit="bytes")] = None
+    peak_memory_source: Annotated[
+        Text | None, meaning("counter, or sampled: the most seen in one untimed iteration")
+    ] = None
+    process_peak_bytes: Annotated[Bytes | None, meaning("Most memory of the process so far", unit="bytes")] = None
+    probe_enqueue_ns: Annotated[int | None, meaning("Time to enqueue a large matmul, in this worker", unit="ns")] = None
+    probe_synchronized_ns: Annotated[
+        int | None, meaning("Time to enqueue the same matmul and wait for it", unit="ns")
+    ] = None
+
+
+class Truth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the comparison with the CPU's float32 result showed."""
+
+    reference: Annotated[Text, meaning("What it was compared with: cpu fp32, or cpu fp64 for the CPU's own fp32")]
+    samples: Annotated[Count, meaning("Samples of the batch that were compared")]
+    error_norm: Annotated[float, meaning("Norm of the difference over the norm of the reference")]
+    error_max: Annotated[float, meaning("Largest single difference, absolute")]
+    error_max_rms: Annotated[float, meaning("Largest single difference over the root mean square of the reference")]
+    tolerance: Annotated[float, meaning("Largest error_norm allowed; error_max_rms may be 30 times that")]
+    input_dependence: Annotated[
+        float | None, meaning("Norm of the difference of two inputs' outputs over the norm of one")
+    ] = None
+    loss_error: Annotated[float | None, meaning("Relative difference of the first training loss")] = None
+    gradient_error: Annotated[float | None, meaning("Relative difference of the first gradient norm")] = None
+    losses: Annotated[tuple[float, ...] | None, meaning("Losses of five training steps on one batch")] = None
+
+
+class Sustained(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A minute of work back to back, after the case was measured."""
+
+    iterations: Annotated[Count, meaning("Iterations in every timed block")]
+    block_ns: Annotated[tuple[Count, ...], meaning("Duration of each timed block, in order", unit="ns")]
+    energy_j: Annotated[float | None, meaning("Energy that the device took meanwhile", unit="J")] = None
+    energy_source: Annotated[Text | None, meaning("Which counter the energy comes from")] = None
 
 
 class Case(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -134,10 +174,19 @@ class Case(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     mode: Annotated[Mode, meaning("eager or compile")]
     outcome: Annotated[Outcome, meaning("How the case ended")]
     reason: Annotated[Reason | None, meaning("Why it was not run, or which error it was")] = None
-    detail: Annotated[str | None, meaning("What the system said, scrubbed", max_length=2000)] = None
+    detail: Annotated[Detail | None, meaning("What the system said, scrubbed")] = None
     device_chip: Annotated[Text | None, meaning("What the row is charted under")] = None
     fallback_ops: Annotated[tuple[Text, ...], meaning("Operations that ran on the CPU instead")] = ()
     flags: Annotated[tuple[Text, ...], meaning("Remarks of the engine, such as few_samples")] = ()
+    needed_bytes: Annotated[Bytes | None, meaning("Estimate of the memory that the case needs", unit="bytes")] = None
+    limit_bytes: Annotated[Bytes | None, meaning("Memory that the device recommends to stay under", unit="bytes")] = (
+        None
+    )
+    settings: Annotated[
+        dict[Text, bool | Text], meaning("Switches of torch that change speed or precision, as they were set")
+    ] = msgspec.field(default_factory=dict)
+    truth: Annotated[Truth | None, meaning("Whether the output was right")] = None
+    sustained: Annotated[Sustained | None, meaning("A minute of work back to back")] = None
     rounds: Annotated[tuple[Round, ...], meaning("Raw samples, one entry a round")] = ()
 
     @property

@@ -8,6 +8,7 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import Struct
 
+from .columns import flat
 from .engine import open_database
 from .identity import machine_id
 from .models import CaseRecord, ConditionsRow, MachineRow, RoundRecord, RunRecord, SoftwareRow, WorkloadRecord
@@ -43,9 +44,7 @@ def begin_run(engine: sa.Engine, head: RunHead, workloads: Sequence[Workload]) -
 def save_case(engine: sa.Engine, run_id: int, case: Case) -> None:
     """Store a case with all its rounds so far, in one transaction; an earlier state of it is replaced."""
     summary = summarize(case.rounds)
-    row: dict[str, Any] = msgspec.to_builtins(case)
-    rounds = row.pop("rounds")
-    row["run_id"] = run_id
+    row = flat(case, leave_out=("rounds",)) | {"run_id": run_id}
     if summary is not None:
         row |= {
             "median_s": summary.median_s,
@@ -58,8 +57,8 @@ def save_case(engine: sa.Engine, run_id: int, case: Case) -> None:
         same = [getattr(CaseRecord, name) == row[name] for name in CASE_KEY]
         connection.execute(sa.delete(CaseRecord).where(CaseRecord.run_id == run_id, *same))
         case_id = _insert(connection, CaseRecord, row)
-        if rounds:
-            connection.execute(sa.insert(RoundRecord), [r | {"case_id": case_id} for r in rounds])
+        if case.rounds:
+            connection.execute(sa.insert(RoundRecord), [flat(r) | {"case_id": case_id} for r in case.rounds])
 
 
 def finish_run(engine: sa.Engine, run_id: int, conditions: Conditions, *, finished: bool) -> None:

@@ -39,23 +39,40 @@ def test_foreign_keys_are_enforced_and_the_journal_is_a_wal(engine: sa.Engine) -
         )
 
 
-def test_an_older_database_is_migrated_and_keeps_its_runs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("revision", ["0001", "0002"])
+def test_an_older_database_is_migrated_and_keeps_its_runs(tmp_path: Path, revision: str) -> None:
     path = tmp_path / "old.sqlite"
     old = sa.create_engine(f"sqlite:///{path}")
-    migrate.to_newest(old, "old", "0001")
+    migrate.to_newest(old, "old", revision)
     with old.begin() as connection:
-        connection.exec_driver_sql("INSERT INTO machines (id, digest, chip) VALUES (1, 'm', 'Apple M1')")
-        connection.exec_driver_sql("INSERT INTO software (id, digest, environment) VALUES (1, 's', '{}')")
-        connection.exec_driver_sql("INSERT INTO conditions (id) VALUES (1)")
-        connection.exec_driver_sql(
-            "INSERT INTO runs (id, machine_id, software_id, conditions_before_id, finished, started_at, effort, seed) "
-            "VALUES (1, 1, 1, 1, 1, '2026-01-01T00:00:00+00:00', 'quick', 3)"
-        )
+        for statement in _AN_OLD_RUN:
+            connection.exec_driver_sql(statement)
     old.dispose()
     engine = open_database(str(path))
     assert migrate.current(engine) == migrate.newest()
-    assert [(run.chip, run.cases) for run in queries.runs(engine)] == [("Apple M1", 0)]
+    assert [(run.chip, run.cases) for run in queries.runs(engine)] == [("Apple M1", 1)]
+    assert [(row.outcome, row.median_s, row.items_per_s) for row in queries.results(engine)] == [("ok", 0.5, 16.0)]
     assert len(queries.published(engine)) == 4761
+
+
+_AN_OLD_RUN = (
+    "INSERT INTO machines (id, digest, chip) VALUES (1, 'm', 'Apple M1')",
+    "INSERT INTO software (id, digest, environment) VALUES (1, 's', '{}')",
+    "INSERT INTO conditions (id) VALUES (1)",
+    (
+        "INSERT INTO runs (id, machine_id, software_id, conditions_before_id, finished, started_at, effort, seed) "
+        "VALUES (1, 1, 1, 1, 1, '2026-01-01T00:00:00+00:00', 'quick', 3)"
+    ),
+    (
+        "INSERT INTO workloads (id, version, title, source, task, batch, input_shape, item, items_per_iteration, "
+        "description) VALUES ('toy-infer', 1, 'Toy', 'metalmark', 'inference', 8, '3x8x8', 'image', 8, '')"
+    ),
+    (
+        "INSERT INTO cases (id, run_id, workload, version, device, precision, mode, outcome, median_s, samples, "
+        "fallback_ops, flags) VALUES (1, 1, 'toy-infer', 1, 'cpu', 'fp32', 'eager', 'ok', 0.5, 1, '[]', '[]')"
+    ),
+    "INSERT INTO rounds (case_id, number, iterations, block_ns) VALUES (1, 0, 1, '[500000000]')",
+)
 
 
 def test_a_migration_that_fails_half_way_leaves_the_old_database(tmp_path: Path) -> None:
