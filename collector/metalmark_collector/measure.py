@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from metalmark_db.record import Round
-from metalmark_db.stats import median_ranks
+from metalmark_db.stats import LOOKS, is_enough
 from metalmark_db.words import Reason
 
 from .clock import Clock
@@ -18,8 +18,6 @@ BLOCK_NS = 20_000_000  # shorter blocks measure the clock and the scheduler
 MARGIN = 115  # percent: clocks that still rise must not push a block under its length
 TICKS = 10_000  # ... and need this many ticks of the clock
 MAX_BLOCKS = 20
-LOOKS = (10, 20)  # judging after every sample would lower the interval's coverage
-PRECISE = 0.01
 DRIFT = 0.02
 WARMUP_WINDOW = 3
 WARMUP_SHARE = 0.3  # of the case's time at most
@@ -175,17 +173,9 @@ def _sample(session: Session, iterations: int) -> list[Block]:
             break
         blocks.append(time_block(session, iterations))
         session.between(len(blocks))
-        if len(blocks) in LOOKS and _is_precise([block.elapsed_ns for block in blocks]):
+        if is_enough([block.elapsed_ns for block in blocks]):
             break
     return blocks
-
-
-def _is_precise(times: list[int]) -> bool:
-    ranks = median_ranks(len(times))
-    if ranks is None:
-        return False
-    ordered = sorted(times)
-    return ordered[ranks[1]] - ordered[ranks[0]] <= 2 * PRECISE * median(times)
 
 
 def _check_synchronized(blocks: list[Block]) -> None:

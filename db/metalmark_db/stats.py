@@ -1,19 +1,30 @@
-"""Statistics of samples, as pure functions: whoever reads the raw samples can compute them again."""
+"""Statistics of samples, as pure functions: whoever reads the raw samples can compute them again.
+
+What a case publishes follows from how many rounds (fresh processes) it has:
+
+- three or more: the t interval on the logarithms of the round medians, called "rounds";
+- two: the centre of both medians and no interval, since one difference tells too little of the spread
+  between processes (the t interval would be 12.7 standard errors to either side);
+- one: the order-statistic interval of its blocks, from six on, called "within one process".
+"""
 
 import math
 from collections.abc import Sequence
-from statistics import median
+from functools import cache
+from statistics import fmean, median
 
 from msgspec import Struct
 
-from .record import Round
+from .record import Round, Sustained
+from .stats_student import t_quantile
 
 CONFIDENCE = 0.95
-# Two-sided 95 % points of Student's t for 1, 2, 3 ... degrees of freedom (any table of the distribution).
-_T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
-_BIMODAL_RATIO = 1.5
-_MIN_ROUNDS = 3
+LOOKS = (10, 20)  # blocks after which sampling may stop; judging after every one would lower the coverage
+PRECISE = 0.01
+BIMODAL_RATIO = 1.5
+MIN_ROUNDS = 3
 _MIN_BLOCKS = 6  # below it the widest order-statistic interval covers less than 95 %
+_ROUNDING = 1e-9  # two centres this close, relatively, are the same number
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -27,11 +38,22 @@ class Summary(Struct, frozen=True, kw_only=True):
     bimodal: bool = False
 
 
-def seconds_per_iteration(round_: Round) -> list[float]:
-    """The samples of a round in seconds per iteration, in the order measured."""
+def seconds_per_iteration(round_: Round | Sustained) -> list[float]:
+    """The samples of a round, or of a minute of work, in seconds per iteration and in the order measured."""
     return [ns / round_.iterations / 1e9 for ns in round_.block_ns]
 
 
+def round_medians(rounds: Sequence[Round]) -> list[float]:
+    """The median of each round that has samples, in seconds per iteration and in the order of the rounds."""
+    return [median(seconds_per_iteration(r)) for r in rounds if r.block_ns]
+
+
+def is_bimodal(medians: Sequence[float]) -> bool:
+    """Whether round medians lie so far apart that one figure would describe none of them."""
+    return max(medians) / min(medians) > BIMODAL_RATIO
+
+
+@cache
 def median_ranks(count: int, confidence: float = CONFIDENCE) -> tuple[int, int] | None:
     """Ranks (from 0) of the narrowest symmetric order-statistic interval of the median, or None if too few.
 
@@ -49,36 +71,83 @@ def median_ranks(count: int, confidence: float = CONFIDENCE) -> tuple[int, int] 
     return (rank, count - 1 - rank) if rank >= 0 else None
 
 
+def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """The 95 % order-statistic interval of the median, or None where there are too few values."""
+    ranks = median_ranks(len(values))
+    if ranks is None:
+        return None
+    ordered = sorted(values)
+    return ordered[ranks[0]], ordered[ranks[1]]
+
+
+def is_enough(times: Sequence[float]) -> bool:
+    """Whether sampling may stop after these blocks: now is a time to look, and their median is within 1 %."""
+    if len(times) not in LOOKS:
+        return False
+    interval = median_interval(times)
+    return interval is not None and interval[1] - interval[0] <= 2 * PRECISE * median(times)
+
+
 def summarize(rounds: Sequence[Round]) -> Summary | None:
     """Centre and 95 % interval of a case from its raw samples; None without a sample.
 
-    From three rounds on, the t interval on the logarithms of the round medians; with fewer, the
-    order-statistic interval of the blocks of the only round, called "within one process". Round
-    medians more than 1.5 times apart are bimodal and get no interval.
+    Round medians more than 1.5 times apart are bimodal and get no interval: show ``round_medians``.
     """
-    per_round = [seconds_per_iteration(r) for r in rounds if r.block_ns]
-    if not per_round:
+    medians = round_medians(rounds)
+    if not medians:
         return None
-    medians = [median(samples) for samples in per_round]
-    count = sum(map(len, per_round))
-    centre = math.exp(sum(map(math.log, medians)) / len(medians))
-    if max(medians) / min(medians) > _BIMODAL_RATIO:
+    count = sum(len(r.block_ns) for r in rounds)
+    centre = math.exp(fmean(map(math.log, medians)))
+    if is_bimodal(medians):
         return Summary(median_s=centre, low_s=None, high_s=None, interval=None, samples=count, bimodal=True)
-    if len(medians) >= _MIN_ROUNDS:
+    if len(medians) >= MIN_ROUNDS:
         low, high = _t_interval(medians)
         return Summary(median_s=centre, low_s=low, high_s=high, interval="rounds", samples=count)
-    ranks = median_ranks(len(per_round[0])) if len(per_round) == 1 else None
-    if ranks is None:
-        return Summary(median_s=centre, low_s=None, high_s=None, interval=None, samples=count)
-    ordered = sorted(per_round[0])
-    low, high = ordered[ranks[0]], ordered[ranks[1]]
-    return Summary(median_s=medians[0], low_s=low, high_s=high, interval="within one process", samples=count)
+    if len(medians) == 1:
+        return _of_one_round(next(seconds_per_iteration(r) for r in rounds if r.block_ns))
+    return Summary(median_s=centre, low_s=None, high_s=None, interval=None, samples=count)
+
+
+def agrees(first: Sequence[Round], second: Sequence[Round]) -> bool | None:
+    """Whether two runs of a case agree: the second centre lies where the first predicts it.
+
+    The prediction is exp(mean m +- t(R-1) sd(m) sqrt(1/R + 1/R')): wider than the first's own
+    interval, in which a second run that is just as good lies too rarely. None where the first has
+    fewer than three rounds, the second none, or either is bimodal.
+    """
+    before, after = round_medians(first), round_medians(second)
+    if len(before) < MIN_ROUNDS or not after or is_bimodal(before) or is_bimodal(after):
+        return None
+    logs = [math.log(m) for m in before]
+    share = math.sqrt(1 / len(before) + 1 / len(after))
+    distance = abs(fmean(map(math.log, after)) - fmean(logs))
+    return distance <= t_quantile(len(logs) - 1, CONFIDENCE) * _deviation(logs) * share + _ROUNDING
+
+
+def sustained_ratio(rounds: Sequence[Round], sustained: Sustained) -> float | None:
+    """How many times as long an iteration takes at the end of a minute of work as in the short blocks.
+
+    The end is the last third of the minute's blocks. None without samples to compare.
+    """
+    burst, series = summarize(rounds), seconds_per_iteration(sustained)
+    if burst is None or not series:
+        return None
+    return median(series[-max(1, len(series) // 3) :]) / burst.median_s
+
+
+def _of_one_round(samples: Sequence[float]) -> Summary:
+    low, high = median_interval(samples) or (None, None)
+    kind = None if low is None else "within one process"
+    return Summary(median_s=median(samples), low_s=low, high_s=high, interval=kind, samples=len(samples))
 
 
 def _t_interval(medians: Sequence[float]) -> tuple[float, float]:
     logs = [math.log(m) for m in medians]
-    count = len(logs)
-    mean = sum(logs) / count
-    deviation = math.sqrt(sum((x - mean) ** 2 for x in logs) / (count - 1))
-    half = _T95[min(count - 2, len(_T95) - 1)] * deviation / math.sqrt(count)
-    return math.exp(mean - half), math.exp(mean + half)
+    half = t_quantile(len(logs) - 1, CONFIDENCE) * _deviation(logs) / math.sqrt(len(logs))
+    return math.exp(fmean(logs) - half), math.exp(fmean(logs) + half)
+
+
+def _deviation(values: Sequence[float]) -> float:
+    # Not statistics.stdev: its exact fractions cost more than everything else that a case needs.
+    centre = fmean(values)
+    return math.sqrt(math.fsum((x - centre) ** 2 for x in values) / (len(values) - 1))

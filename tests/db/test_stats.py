@@ -61,7 +61,7 @@ def test_three_rounds_give_the_t_interval_over_their_medians() -> None:
     assert found is not None
     logs = [math.log(v) for v in (1.0e-3, 1.02e-3, 1.05e-3)]
     mean = sum(logs) / 3
-    half = 4.303 * math.sqrt(sum((x - mean) ** 2 for x in logs) / 2) / math.sqrt(3)
+    half = 4.302653 * math.sqrt(sum((x - mean) ** 2 for x in logs) / 2) / math.sqrt(3)
     assert (found.low_s, found.high_s) == pytest.approx((math.exp(mean - half), math.exp(mean + half)))
     assert found.interval == "rounds"
 
