@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import median
 
-from metalmark_db.record import Round
+from metalmark_db.record import Round, Sustained
 from metalmark_db.stats import LOOKS, is_enough
 from metalmark_db.words import Reason
 
@@ -22,6 +22,8 @@ DRIFT = 0.02
 WARMUP_WINDOW = 3
 WARMUP_SHARE = 0.3  # of the case's time at most
 SAMPLE_BLOCKS = 3
+PER_CALLS = 20
+SUSTAINED_BLOCK_NS = 200_000_000
 RESIDUAL_NS = 1_000_000
 RESIDUAL_SHARE = 0.02
 
@@ -121,6 +123,22 @@ def time_block(session: Session, iterations: int) -> Block:
     device.read_element(output)
     residual = clock.now_ns() - stop
     return Block(max(1, stop - start), enqueued - start, residual)
+
+
+def per_call(session: Session) -> tuple[int, ...]:
+    """Durations in ns of single iterations, each waited for: what a caller who needs the result at once sees."""
+    return tuple(time_block(session, 1).elapsed_ns for _ in range(PER_CALLS))
+
+
+def sustain(session: Session, iterations: int, seconds: float) -> Sustained:
+    """Blocks back to back for ``seconds``, all kept: how the device does once it is warm."""
+    iterations = max(1, iterations * SUSTAINED_BLOCK_NS // BLOCK_NS)
+    end_ns = session.clock.now_ns() + int(seconds * 1e9)
+    blocks: list[int] = []
+    while not blocks or session.clock.now_ns() < end_ns:
+        blocks.append(time_block(session, iterations).elapsed_ns)
+        session.between(len(blocks))
+    return Sustained(iterations=iterations, block_ns=tuple(blocks))
 
 
 def tick_ns() -> int:

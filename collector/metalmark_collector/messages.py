@@ -2,9 +2,10 @@
 
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
-from metalmark_db.record import Round
+from metalmark_db.record import Round, Sustained, Truth
 from metalmark_db.words import Outcome, Precision, Reason
 
 
@@ -17,6 +18,8 @@ class Task(Struct, frozen=True, kw_only=True, tag="task"):
     round_number: int
     share_s: float  # the time for measuring it, once it is built
     size: Literal["real", "tiny"] = "real"
+    sustain_s: float = 0.0  # work back to back after the samples
+    mark: str = ""  # printed to standard error when the case has ended
 
 
 class Hello(Struct, frozen=True, kw_only=True, tag="hello"):
@@ -29,6 +32,8 @@ class Hello(Struct, frozen=True, kw_only=True, tag="hello"):
     unusable: str | None  # why the device cannot be measured
     chip_name: str | None
     flops_per_s: float | None  # of a small matmul: what estimates of time start from
+    limit_bytes: int | None = None  # memory that the device recommends to stay under
+    qos: str | None = None  # the QoS class that the main thread got
     probe_enqueue_ns: int | None = None  # a large matmul, enqueued only ...
     probe_synchronized_ns: int | None = None  # ... and waited for: evidence that synchronize waits
 
@@ -47,7 +52,10 @@ class Done(Struct, frozen=True, kw_only=True, tag="done"):
     detail: str | None = None
     round: Round | None = None
     flags: tuple[str, ...] = ()
-    fallback_ops: tuple[str, ...] = ()
+    settings: dict[str, bool | str] = msgspec.field(default_factory=dict)
+    truth: Truth | None = None
+    sustained: Sustained | None = None
+    changed: tuple[str, ...] = ()  # what the case left different in its process
 
 
 Message = Hello | Beat | Done

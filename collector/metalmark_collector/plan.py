@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from metalmark_db.errors import UsageProblem
-from metalmark_db.record import Case, Workload
+from metalmark_db.record import Case, Key, Workload
 from metalmark_db.words import Effort, Mode, Outcome, Precision, Reason
 
 from .efforts import EFFORTS
@@ -20,6 +20,7 @@ class Planned(Struct, frozen=True, kw_only=True):
     device: str
     precision: Precision
     mode: Mode = Mode.EAGER
+    fallback: bool = False
 
     @property
     def facts(self) -> Workload:
@@ -34,10 +35,16 @@ class Planned(Struct, frozen=True, kw_only=True):
             device=self.device,
             precision=self.precision,
             mode=self.mode,
+            fallback=self.fallback,
             outcome=outcome,
             reason=reason,
             detail=detail,
         )
+
+    @property
+    def key(self) -> Key:
+        """What tells it from the other cases of the run."""
+        return self.ended(Outcome.NOT_RUN).key
 
     @property
     def label(self) -> str:
@@ -53,6 +60,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     rounds: int
     aimed_s: float
     limit_s: float
+    sustain_s: float = 0.0  # after the last round of the workloads in ``sustained``
+    sustained: tuple[str, ...] = ()
     cases: Mapping[str, tuple[Planned, ...]]  # by device, in the suite's order
 
     def order(self, number: int) -> list[tuple[str, list[Planned]]]:

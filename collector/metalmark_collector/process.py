@@ -15,6 +15,7 @@ from msgspec import Struct
 from .channel import ChannelClosed, Deadline, Receiver, send
 from .messages import Beat, Done, Hello, Task
 
+FALLBACK = "PYTORCH_ENABLE_MPS_FALLBACK"
 PROGRAM = ("-m", "metalmark_collector.worker")
 START_S = 300.0  # a Mac scans torch at its first start, which can take a minute
 _KEPT_OUTPUT = 16_384
@@ -34,7 +35,7 @@ class Death(Struct, frozen=True, kw_only=True):
 class Worker:
     """One worker process for one device, in a session and process group of its own."""
 
-    def __init__(self, kind: str, program: Sequence[str] = PROGRAM) -> None:
+    def __init__(self, kind: str, *, fallback: bool = False, program: Sequence[str] = PROGRAM) -> None:
         task_read, self._tasks = os.pipe()
         self._messages, message_write = os.pipe()
         self._process = subprocess.Popen(
@@ -43,6 +44,7 @@ class Worker:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            env=_environment(fallback=fallback),
             start_new_session=True,  # Ctrl-C reaches the parent alone, and whatever a case leaves behind is found
         )
         os.close(task_read)
@@ -50,6 +52,7 @@ class Worker:
         self._receiver = Receiver(self._messages)
         self._stdout, self._stderr = _Tail(self._process.stdout), _Tail(self._process.stderr)
         self._death: Death | None = None
+        self.printed = ""  # the end of what the last answered task wrote to standard error
         self.pid = self._process.pid
 
     def greet(self, limit_s: float = START_S) -> Hello | Death:
@@ -65,6 +68,8 @@ class Worker:
         except BrokenPipeError:
             return self._end(timed_out=False)
         answer = self._receive(deadline, on_beat)
+        if isinstance(answer, Done):
+            self.printed = self._stderr.until(task.mark)
         return answer if isinstance(answer, (Done, Death)) else self._end(timed_out=False)
 
     def close(self) -> None:
@@ -101,6 +106,12 @@ class Worker:
         return self._death
 
 
+def _environment(*, fallback: bool) -> dict[str, str]:
+    """The person's own environment, except that operations go to the CPU only where that is recorded."""
+    environment = {name: value for name, value in os.environ.items() if name != FALLBACK}
+    return environment | ({FALLBACK: "1"} if fallback else {})
+
+
 class _Tail:
     """Keeps the end of a stream; reads all of it, so that a chatty case never blocks."""
 
@@ -108,6 +119,7 @@ class _Tail:
         assert stream is not None  # noqa: S101 - Popen was asked for a pipe
         self._stream = stream
         self._kept = bytearray()
+        self._news = threading.Condition()
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
@@ -118,8 +130,19 @@ class _Tail:
             self._stream.close()
         return bytes(self._kept[-_KEPT_OUTPUT:]).decode("utf-8", "replace")
 
+    def until(self, mark: str) -> str:
+        """What was printed before ``mark``, which is taken out; all there is when it does not come."""
+        wanted = f"\n{mark}\n".encode()
+        with self._news:
+            self._news.wait_for(lambda: wanted in self._kept, _PARTING_S)
+            before, _, rest = bytes(self._kept).partition(wanted)
+            self._kept = bytearray(rest)
+        return before[-_KEPT_OUTPUT:].decode("utf-8", "replace")
+
     def _read(self) -> None:
         while piece := os.read(self._stream.fileno(), _CHUNK):
-            self._kept += piece
-            if len(self._kept) > 2 * _KEPT_OUTPUT:
-                del self._kept[:-_KEPT_OUTPUT]
+            with self._news:
+                self._kept += piece
+                if len(self._kept) > 2 * _KEPT_OUTPUT:
+                    del self._kept[:-_KEPT_OUTPUT]
+                self._news.notify_all()

@@ -21,7 +21,8 @@ from .budget import Budget
 from .fingerprint import Probe, local_probe, read_conditions, read_machine, read_software
 from .messages import Hello
 from .plan import Plan, make_plan
-from .runner import Progress, Watcher, run_plan
+from .progress import Progress, Watcher
+from .runner import run_plan
 from .workloads import WORKLOADS
 
 
@@ -109,8 +110,10 @@ def sit(engine: sa.Engine, request: Request, plan: Plan, watcher: Watcher, probe
         watcher=watcher,
         budget=Budget(aimed_s=plan.aimed_s, limit_s=plan.limit_s, began=time.monotonic()),
         size=request.size,
+        memory_bytes=head.conditions_before.memory_available_bytes,
+        greeted=recorder.greeted,
     )
-    finished = run_plan(progress, recorder.greeted)
+    finished = run_plan(progress)
     assert recorder.run_id is not None  # noqa: S101 - every planned case has been saved
     store.finish_run(engine, recorder.run_id, read_conditions(probe), finished=finished)
     return Sitting(run_id=recorder.run_id, finished=finished, cases=tuple(progress.cases.values()))

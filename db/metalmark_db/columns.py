@@ -1,14 +1,17 @@
 """Table columns derived from the record types, so that a field is defined once."""
 
+import math
 import types
-from collections.abc import Collection
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
 from sqlalchemy import JSON, BigInteger, Boolean, Double, Integer, String, Text
 from sqlalchemy.orm import MappedColumn, mapped_column
 from sqlalchemy.types import TypeEngine
+
+_Record = TypeVar("_Record", bound=Struct)
 
 
 def columns_of(
@@ -52,9 +55,31 @@ def flat(value: Struct, *, leave_out: Collection[str] = ()) -> dict[str, Any]:
     return row
 
 
+def unflat(
+    struct: type[_Record], row: Mapping[Any, Any], *, elsewhere: Mapping[str, Any] | None = None, prefix: str = ""
+) -> _Record:
+    """The record of a row that ``flat`` made; fields that live ``elsewhere`` are handed in."""
+    values: dict[str, Any] = dict(elsewhere or {})
+    for name, hint in get_type_hints(struct, include_extras=True).items():
+        inner = record_of(hint)
+        if name in values:
+            continue
+        if inner is None:
+            values[name] = _stored(hint, row[prefix + name])
+        elif any(row[f"{name}_{field}"] is not None for field in inner.__struct_fields__):
+            values[name] = unflat(inner, row, prefix=f"{name}_")
+    return msgspec.convert(values, struct)
+
+
 def field_meaning(struct: type[Struct], name: str) -> Meta:
     """The definition of a field: description, unit (``extra["unit"]``) and checks."""
     return _meta(get_type_hints(struct, include_extras=True)[name])
+
+
+def _stored(hint: Any, value: Any) -> Any:
+    plain, optional = _unwrap(hint)
+    # SQLite has no NaN and keeps NULL in its place.
+    return math.nan if value is None and plain is float and not optional else value
 
 
 def _meta(hint: Any) -> Meta:

@@ -3,6 +3,7 @@
 import hashlib
 
 import msgspec
+from msgspec import Struct
 
 from .record import Machine
 
@@ -27,3 +28,8 @@ def machine_id(machine: Machine) -> str | None:
     if any(part is None for part in parts):
         return None
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
+
+
+def fields_digest(value: Struct) -> str:
+    """SHA-256 over all fields of a record: equal records, and only they, share a row."""
+    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()

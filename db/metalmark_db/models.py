@@ -96,7 +96,7 @@ class CaseRecord(Base, fields_of=Case, leave_out=("rounds",)):
 
     __tablename__ = "cases"
     __table_args__ = (
-        UniqueConstraint("run_id", "workload", "version", "device", "precision", "mode"),
+        UniqueConstraint("run_id", "workload", "version", "device", "precision", "mode", "fallback"),
         Index(None, "workload", "device", "precision", "mode"),
         one_of("outcome", Outcome),
         one_of("reason", Reason),

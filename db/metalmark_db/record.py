@@ -19,6 +19,7 @@ def meaning(description: str, *, unit: str | None = None, **checks: Any) -> Meta
 
 
 Text = Annotated[str, Meta(max_length=200)]
+Key = tuple[str, int, str, str, str, bool]  # workload, version, device, precision, mode, fallback
 Detail = Annotated[str, Meta(max_length=2000)]
 Count = Annotated[int, Meta(ge=1)]
 Bytes = Annotated[int, Meta(ge=0)]
@@ -172,6 +173,9 @@ class Case(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     device: Annotated[str, meaning("cpu, mps, cuda or xpu", pattern="^[a-z]{2,10}$")]
     precision: Annotated[Precision, meaning("Number format")]
     mode: Annotated[Mode, meaning("eager or compile")]
+    fallback: Annotated[
+        bool, meaning("Whether operations that the backend lacks were let run on the CPU; such a row is never ranked")
+    ] = False
     outcome: Annotated[Outcome, meaning("How the case ended")]
     reason: Annotated[Reason | None, meaning("Why it was not run, or which error it was")] = None
     detail: Annotated[Detail | None, meaning("What the system said, scrubbed")] = None
@@ -190,9 +194,9 @@ class Case(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rounds: Annotated[tuple[Round, ...], meaning("Raw samples, one entry a round")] = ()
 
     @property
-    def key(self) -> tuple[str, int, str, str, str]:
+    def key(self) -> Key:
         """What tells the cases of one run apart."""
-        return (self.workload, self.version, self.device, self.precision.value, self.mode.value)
+        return (self.workload, self.version, self.device, self.precision.value, self.mode.value, self.fallback)
 
 
 class RunHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

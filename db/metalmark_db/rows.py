@@ -27,6 +27,7 @@ class ResultRow(Struct, frozen=True, kw_only=True):
     device_chip: str | None
     precision: str
     mode: str
+    fallback: bool  # ran partly on the CPU: never ranked
     outcome: str
     reason: str | None
     median_s: float | None

@@ -15,7 +15,7 @@ from .models import CaseRecord, ConditionsRow, MachineRow, RoundRecord, RunRecor
 from .record import Case, Conditions, RunHead, Workload
 from .stats import summarize
 
-CASE_KEY = ("workload", "version", "device", "precision", "mode")
+CASE_KEY = ("workload", "version", "device", "precision", "mode", "fallback")
 
 __all__ = ["begin_run", "finish_run", "open_database", "save_case"]
 

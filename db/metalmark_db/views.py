@@ -30,6 +30,7 @@ SELECT
     c.device_chip,
     c.precision,
     c.mode,
+    c.fallback,
     c.outcome,
     c.reason,
     c.median_s,

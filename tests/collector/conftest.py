@@ -1,5 +1,6 @@
 """Fixtures for the collector's tests: real worker processes, some of which misbehave."""
 
+import functools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from metalmark_collector.process import Worker
 
 HOSTILE = Path(__file__).with_name("hostile_worker.py")
-StartWorker = Callable[[str], Worker]
+StartWorker = Callable[..., Worker]
 
 
 @pytest.fixture
@@ -18,6 +19,6 @@ def hostile() -> Callable[..., StartWorker]:
 
     def make(**tricks: str) -> StartWorker:
         named = json.dumps({name.replace("_", "-"): trick for name, trick in tricks.items()})
-        return lambda kind: Worker(kind, program=(str(HOSTILE), named))
+        return functools.partial(Worker, program=(str(HOSTILE), named))
 
     return make

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from metalmark_collector import worker
+from metalmark_collector import perform, worker
 from metalmark_collector.workloads import WORKLOADS
 from metalmark_collector.workloads.base import Entry, Job, Prepared
 
@@ -126,5 +126,5 @@ def tricked(entry: Entry, name: str) -> Entry:
 if __name__ == "__main__":
     wanted: dict[str, str] = json.loads(sys.argv[1])
     tricky = {name: tricked(entry, wanted.get(name, "work")) for name, entry in WORKLOADS.items()}
-    vars(worker)["WORKLOADS"] = tricky
+    vars(perform)["WORKLOADS"] = tricky
     worker.main(sys.argv[2:])

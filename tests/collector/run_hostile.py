@@ -4,6 +4,7 @@ Called as ``run_hostile.py DATABASE TRICKS`` with TRICKS as for ``hostile_worker
 workloads of TRICKS, in the suite's order, and prints a line as each case ends.
 """
 
+import functools
 import json
 import signal
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from metalmark_collector import runner, sitting, watch
+from metalmark_collector import progress, sitting, watch
 from metalmark_collector.plan import Plan, Planned, make_plan
 from metalmark_collector.process import Worker
 from metalmark_db.store import open_database
@@ -29,7 +30,7 @@ class InOrder(Plan, frozen=True, kw_only=True):
 if __name__ == "__main__":
     database, tricks = sys.argv[1:]
     hostile = str(Path(__file__).with_name("hostile_worker.py"))
-    runner.Progress.start_worker = staticmethod(lambda kind: Worker(kind, program=(hostile, tricks)))
+    progress.Progress.start_worker = staticmethod(functools.partial(Worker, program=(hostile, tricks)))
     plan = make_plan(Effort.QUICK, ["cpu"], seed=1, only=list(json.loads(tricks)))
     plan = InOrder(**{name: getattr(plan, name) for name in plan.__struct_fields__})
     signal.signal(signal.SIGTERM, signal.default_int_handler)

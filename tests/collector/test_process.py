@@ -14,7 +14,7 @@ from metalmark_collector.messages import Done, Hello, Task
 from metalmark_collector.process import Death, Worker
 from metalmark_db.words import Outcome, Precision
 
-Hostile = Callable[..., Callable[[str], Worker]]
+Hostile = Callable[..., Callable[..., Worker]]
 
 
 def task(workload: str = "matmul-2048", share_s: float = 1.0, round_number: int = 0) -> Task:

@@ -15,13 +15,14 @@ import pytest
 from metalmark_collector.budget import Budget
 from metalmark_collector.plan import Plan, Planned, make_plan
 from metalmark_collector.process import Worker
-from metalmark_collector.runner import Progress, run_plan
+from metalmark_collector.progress import Progress
+from metalmark_collector.runner import run_plan
 from metalmark_db import queries
 from metalmark_db.engine import open_database
 from metalmark_db.record import Case, Machine
 from metalmark_db.words import Effort, Outcome, Precision, Reason
 
-Hostile = Callable[..., Callable[[str], Worker]]
+Hostile = Callable[..., Callable[..., Worker]]
 SITTING = Path(__file__).with_name("run_hostile.py")
 
 
@@ -45,7 +46,7 @@ class Silent:
         self.ends.append(case.workload)
 
 
-def progress(plan: Plan, start: Callable[[str], Worker], saved: dict[str, Case], limit_s: float = 240) -> Progress:
+def progress(plan: Plan, start: Callable[..., Worker], saved: dict[str, Case], limit_s: float = 240) -> Progress:
     """A run's state with tiny sizes and little patience."""
     return Progress(
         plan=plan,
@@ -55,7 +56,7 @@ def progress(plan: Plan, start: Callable[[str], Worker], saved: dict[str, Case],
         budget=Budget(aimed_s=5, limit_s=limit_s, began=time.monotonic()),
         size="tiny",
         start_worker=start,
-        patience_s=3.0,
+        patience_s=12.0,
     )
 
 

@@ -66,6 +66,7 @@ class Entry:
     precisions: Mapping[str, tuple[Precision, ...]] = field(default_factory=lambda: FP32)  # by kind of device
     kept_bytes_per_sample: int  # what a training keeps of one sample for its backward pass; 0 for inference
     network: Network | None = None  # None for an operation
+    optimizer: Literal["sgd", "adam"] = "sgd"  # which decides how many copies of the weights a training keeps
 
     def build(self, device: Device, precision: Precision, seed: int, size: Size = "real") -> Prepared:
         """The workload on ``device``, with every switch set; weights and inputs depend on ``seed`` alone."""

@@ -76,4 +76,5 @@ LENET5_TRAIN = Entry(
     builder=_train,
     kept_bytes_per_sample=49_088,
     network=NETWORK,
+    optimizer="adam",
 )

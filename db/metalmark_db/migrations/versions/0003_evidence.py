@@ -12,6 +12,20 @@ _INTEGER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 def upgrade() -> None:
     """Add the columns; cases measured before keep null, which says that nobody looked."""
     with op.batch_alter_table("cases", schema=None) as batch_op:
+        batch_op.drop_constraint("uq_cases_run_id_workload_version_device_precision_mode", type_="unique")
+        batch_op.add_column(
+            sa.Column(
+                "fallback",
+                sa.Boolean(),
+                nullable=False,
+                comment="Whether operations that the backend lacks were let run on the CPU; such a row is never ranked",
+                server_default=sa.false(),
+            )
+        )
+        batch_op.create_unique_constraint(
+            "uq_cases_run_id_workload_version_device_precision_mode_fallback",
+            ["run_id", "workload", "version", "device", "precision", "mode", "fallback"],
+        )
         batch_op.add_column(
             sa.Column(
                 "needed_bytes", _INTEGER, nullable=True, comment="Estimate of the memory that the case needs (bytes)"

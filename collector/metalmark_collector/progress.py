@@ -1,0 +1,125 @@
+"""What a run knows while it goes on, and what becomes of its cases."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import msgspec
+
+from metalmark_db.record import Case, Key, Machine
+from metalmark_db.words import Outcome, Reason
+
+from . import budget
+from .budget import Budget
+from .messages import Hello
+from .plan import Plan, Planned
+from .process import Worker
+from .scrub import scrub
+
+PATIENCE_S = 20.0  # a case may build a large model and import its library on a slow disk
+_GPU_GUESS = 8.0  # times the CPU, until a GPU's own worker has said how fast it is
+_CPU_GUESS = 1e11  # FLOP/s, until a worker has said better
+
+
+class Watcher(Protocol):
+    """Who is told what happens, to show it."""
+
+    def starting(self, device: str) -> None:
+        """A worker is about to import torch."""
+
+    def measuring(self, case: Planned, round_number: int) -> None:
+        """A case begins."""
+
+    def beat(self, case: Planned, samples: int) -> None:
+        """A block of a case has ended; at most once a second."""
+
+    def ended(self, case: Case, left_s: float) -> None:
+        """A case has an outcome; ``left_s`` is the estimated time of those still to come."""
+
+
+class StartWorker(Protocol):
+    """Starts a worker for a kind of device."""
+
+    def __call__(self, kind: str, *, fallback: bool = False) -> Worker:
+        """The worker, which has not said hello yet."""
+        ...
+
+
+@dataclass
+class Progress:
+    """What a run knows while it goes on."""
+
+    plan: Plan
+    machine: Machine
+    save: Callable[[Case], None]
+    watcher: Watcher
+    budget: Budget
+    size: Literal["real", "tiny"] = "real"
+    force: bool = False  # start cases whose estimated need exceeds the device's memory, too
+    memory_bytes: int | None = None  # available to the CPU's cases
+    now: Callable[[], float] = time.monotonic
+    start_worker: StartWorker = Worker
+    patience_s: float = PATIENCE_S
+    greeted: Callable[[Hello], None] = lambda _: None
+    done: set[tuple[Key, int]] = field(default_factory=set)  # case and round that an earlier sitting measured
+    rates: dict[str, float] = field(default_factory=dict)  # FLOP/s by device
+    slowness: dict[str, float] = field(default_factory=dict)  # measured over estimated, by device
+    cases: dict[Key, Case] = field(default_factory=dict)
+    saved: set[Key] = field(default_factory=set)
+    to_come: list[Planned] = field(default_factory=list)
+
+    def need_s(self, case: Planned) -> float:
+        """Least seconds that a case is thought to need."""
+        return budget.least_s(self.iteration_s(case))
+
+    def iteration_s(self, case: Planned) -> float:
+        """Estimated seconds of one iteration of a case, from what is known of its device so far."""
+        rate = self.rates.get(case.device) or self.rates.get("cpu", _CPU_GUESS) * _GPU_GUESS
+        return budget.iteration_s(case.facts, rate) * self.slowness.get(case.device, 1.0)
+
+    def learn(self, case: Planned, measured_s: float) -> None:
+        """Take a measured iteration into the estimates of the device's other cases."""
+        earlier = self.slowness.get(case.device)
+        ratio = measured_s / (self.iteration_s(case) / (earlier or 1.0))
+        self.slowness[case.device] = (earlier * ratio) ** 0.5 if earlier else ratio
+
+    def end(self, case: Case) -> None:
+        """Store a case with its outcome and say so."""
+        case = msgspec.structs.replace(case, detail=scrub(case.detail) if case.detail else None)
+        case = with_earlier_rounds(self.cases.get(case.key), case)
+        self.cases[case.key] = case
+        self.keep(case)
+        self.watcher.ended(case, sum(map(self.need_s, self.to_come)))
+
+    def keep(self, case: Case) -> None:
+        """Store a case as it is now."""
+        self.saved.discard(case.key)
+        self.save(case)
+        self.saved.add(case.key)
+
+    def close(self) -> None:
+        """After an interruption: store what was not stored yet, and say of the rest that it was not run."""
+        for case in self.cases.values():
+            if case.key not in self.saved:
+                self.keep(case)
+        self.to_come = []
+        for planned in self.plan.cases.values():
+            for case in (waiting.ended(Outcome.NOT_RUN, Reason.INTERRUPTED) for waiting in planned):
+                if case.key not in self.cases:
+                    self.end(case)
+
+
+def with_earlier_rounds(earlier: Case | None, case: Case) -> Case:
+    """A case with the rounds that were measured before; a round that was not run takes nothing away."""
+    if earlier is None or not earlier.rounds:
+        return case
+    if case.outcome is Outcome.NOT_RUN:
+        return earlier
+    return msgspec.structs.replace(
+        case,
+        rounds=earlier.rounds + case.rounds,
+        flags=tuple(dict.fromkeys(earlier.flags + case.flags)),
+        truth=case.truth or earlier.truth,
+        sustained=case.sustained or earlier.sustained,
+    )

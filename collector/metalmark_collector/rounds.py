@@ -1,0 +1,189 @@
+"""One device in one round, served by as many workers as its cases wear out."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from metalmark_db.record import Case, Round
+from metalmark_db.words import Outcome, Reason
+
+from . import budget, memory
+from .judge import judge, overruled
+from .messages import Beat, Done, Hello, Task
+from .plan import Planned
+from .process import START_S, Death, Worker
+from .progress import Progress
+from .workloads import WORKLOADS
+
+_PATIENCE_SHARES = 4.0
+_RESTART_S = 90.0  # torch was imported before: a device that does not answer in this time hangs
+_GRACE_S = 6.0  # to start the program, end a worker and store its case within the limit
+_LARGEST_PART = 4  # no case may take more than this part of the limit: one slow case would cost all others
+_FEWEST = 3  # iterations: first call, calibration, one sample
+
+
+@dataclass
+class DeviceRound:
+    """The cases of one device in one round."""
+
+    progress: Progress
+    device: str
+    number: int
+    fallback: bool = False
+    worker: Worker | None = None
+    greeting: Hello | None = None
+    chip: str | None = None  # what the rows are charted under
+    unusable: tuple[Outcome, str] | None = None
+
+    def __post_init__(self) -> None:
+        machine = self.progress.machine
+        self.chip = machine.chip if self.device in ("cpu", "mps") else machine.gpu_name
+
+    def measure(self, cases: Sequence[Planned]) -> None:
+        """Give every case an outcome and store it."""
+        try:
+            for case in cases:
+                ended = self._measure(case)
+                if not self.fallback:
+                    self.progress.to_come.remove(case)
+                self.progress.end(self._with_chip(case, ended))
+                if ended.outcome is Outcome.UNSUPPORTED_OP and self.device == "mps" and not self.fallback:
+                    self._once_more_on_the_cpu(case)
+        finally:
+            self._drop()
+
+    def _once_more_on_the_cpu(self, case: Planned) -> None:
+        """The case with what the backend lacks running on the CPU: a row of its own that is never ranked."""
+        again = DeviceRound(self.progress, self.device, self.number, fallback=True)
+        again.measure([msgspec.structs.replace(case, fallback=True)])
+
+    def _measure(self, case: Planned) -> Case:
+        if self._left_s() <= 0:
+            return case.ended(Outcome.NOT_RUN, Reason.BUDGET, "the run's time was over before this case")
+        if self.worker is None and self.unusable is None:
+            self._start()
+        if self.unusable is not None:
+            return case.ended(self.unusable[0], detail=self.unusable[1])
+        needed, limit = self._needed_bytes(case), self._limit_bytes()
+        if limit is not None and needed > limit and not self.progress.force:
+            detail = (
+                f"it needs about {needed / 2**30:.1f} GiB, and {limit / 2**30:.1f} GiB may be used; --force tries it"
+            )
+            return case.ended(Outcome.NOT_RUN, Reason.MEMORY_ESTIMATE, detail)
+        iteration, most_s = self.progress.iteration_s(case), self._most_s()
+        if _FEWEST * iteration > most_s:
+            detail = f"one iteration was estimated to take {iteration:.1f} s, and the case could take {most_s:.0f} s"
+            return case.ended(Outcome.NOT_RUN, Reason.BUDGET, detail)
+        self.progress.watcher.measuring(case, self.number)
+        return self._ask(case, min(self._share_s(case), most_s), iteration)
+
+    def _start(self) -> None:
+        first = self.greeting is None
+        self.progress.watcher.starting(self.device)
+        self.worker = self.progress.start_worker(self.device, fallback=self.fallback)
+        greeting = self.worker.greet(min(START_S if first else _RESTART_S, self._left_s()))
+        if isinstance(greeting, Death):
+            self.worker = None
+            outcome, detail = judge(greeting)
+            when = "did not start" if first else "does not answer since the case before"
+            self.unusable = (outcome, f"The worker for {self.device} {when}. {detail}")
+            return
+        self.greeting, self.chip = greeting, greeting.chip_name or self.chip
+        if greeting.unusable is not None:
+            self.unusable = (Outcome.NO_BACKEND, greeting.unusable)
+            return
+        if greeting.flops_per_s:
+            self.progress.rates[self.device] = greeting.flops_per_s
+        self.progress.greeted(greeting)
+
+    def _ask(self, case: Planned, share_s: float, iteration: float) -> Case:
+        assert self.worker is not None  # noqa: S101 - _measure started it
+        progress, left_s, worker = self.progress, self._left_s(), self.worker
+        task = self._task(case, min(budget.measuring_s(share_s), left_s))
+        patience_s = progress.patience_s + _PATIENCE_SHARES * share_s + 2 * iteration + task.sustain_s
+
+        def beat(message: Beat) -> None:
+            progress.watcher.beat(case, message.samples)
+
+        answer = worker.ask(task, min(patience_s, left_s), beat)
+        if isinstance(answer, Done):
+            return self._answered(case, answer, worker.printed)
+        self.worker = None
+        if answer.timed_out and left_s < patience_s:
+            return case.ended(Outcome.NOT_RUN, Reason.BUDGET, "it did not end before the run's time was over")
+        outcome, detail = judge(answer)
+        return case.ended(outcome, detail=detail)
+
+    def _task(self, case: Planned, share_s: float) -> Task:
+        plan = self.progress.plan
+        last = self.number == plan.rounds - 1
+        return Task(
+            workload=case.workload,
+            precision=case.precision,
+            seed=plan.seed,
+            round_number=self.number,
+            share_s=share_s,
+            size=self.progress.size,
+            sustain_s=plan.sustain_s if last and case.workload in plan.sustained else 0.0,
+            mark=secrets.token_hex(16),
+        )
+
+    def _answered(self, case: Planned, done: Done, printed: str) -> Case:
+        done, fallback_ops = overruled(done, printed)
+        if done.round is not None:
+            self.progress.learn(case, min(done.round.block_ns) / done.round.iterations / 1e9)
+        # An error may have left the process different in ways that nobody compares.
+        if done.changed or done.outcome not in (Outcome.OK, Outcome.NOT_RUN):
+            self._drop()
+        return msgspec.structs.replace(
+            case.ended(done.outcome, done.reason, done.detail),
+            rounds=(self._with_probe(done),) if done.round else (),
+            flags=done.flags,
+            fallback_ops=fallback_ops,
+            settings=done.settings,
+            truth=done.truth,
+            sustained=done.sustained,
+        )
+
+    def _with_probe(self, done: Done) -> Round:
+        assert done.round is not None  # noqa: S101 - asked before
+        assert self.greeting is not None  # noqa: S101 - the worker that answered has said hello
+        return msgspec.structs.replace(
+            done.round,
+            probe_enqueue_ns=self.greeting.probe_enqueue_ns,
+            probe_synchronized_ns=self.greeting.probe_synchronized_ns,
+        )
+
+    def _with_chip(self, case: Planned, ended: Case) -> Case:
+        return msgspec.structs.replace(
+            ended, device_chip=self.chip, needed_bytes=self._needed_bytes(case), limit_bytes=self._limit_bytes()
+        )
+
+    def _needed_bytes(self, case: Planned) -> int:
+        entry = WORKLOADS[case.workload]
+        return memory.needed_bytes(entry.facts, entry.kept_bytes_per_sample, entry.optimizer)
+
+    def _limit_bytes(self) -> int | None:
+        if self.device == "cpu":
+            return self.progress.memory_bytes
+        return self.greeting.limit_bytes if self.greeting else None
+
+    def _most_s(self) -> float:
+        """Seconds that the next case may take at the very most."""
+        plan = self.progress.plan
+        return min(self._left_s(), plan.limit_s / min(_LARGEST_PART, plan.count * plan.rounds))
+
+    def _share_s(self, case: Planned) -> float:
+        progress = self.progress
+        others = [progress.need_s(other) for other in progress.to_come if other is not case]
+        return progress.budget.share_s(progress.now(), progress.need_s(case), sum(others), len(others))
+
+    def _left_s(self) -> float:
+        return self.progress.budget.left_s(self.progress.now()) - _GRACE_S
+
+    def _drop(self) -> None:
+        if self.worker is not None:
+            self.worker.close()
+            self.worker = None
