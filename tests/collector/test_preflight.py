@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metalmark_collector import preflight
@@ -76,6 +76,7 @@ def test_what_is_unknown_is_no_concern() -> None:
     assert concerns(Machine(), Software(), Conditions()) == []
 
 
+@settings(deadline=None)
 @given(st.integers(min_value=1, max_value=192), st.floats(min_value=0, max_value=500))
 def test_the_load_that_counts_grows_with_the_cores(cores: int, load: float) -> None:
     found = concerns(Machine(cpu_cores=cores), Software(), Conditions(load_1m=load))
@@ -99,6 +100,7 @@ def test_the_busiest_programs_are_told_by_plain_name() -> None:
     ]
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_no_output_of_ps_breaks_the_list(text: str) -> None:
     for program in busiest(listing=text):

@@ -1,0 +1,124 @@
+"""Runs out of the database again: what is loaded is what was stored, whatever it holds."""
+
+import math
+import types
+from collections.abc import Callable
+from enum import Enum
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+import pytest
+import sqlalchemy as sa
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec import Meta, Struct
+
+from metalmark_db import store
+from metalmark_db.errors import UsageProblem
+from metalmark_db.load import load_cases, load_head
+from metalmark_db.record import Case, Round, RunHead, Truth, Workload
+from metalmark_db.words import Outcome
+
+MakeCase = Callable[..., Case]
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
+
+
+def records(struct: type[Struct]) -> st.SearchStrategy[Any]:
+    """Records of a type with any value in any field, fields that come later included."""
+    hints = get_type_hints(struct, include_extras=True)
+    return st.builds(struct, **{name: values(hint) for name, hint in hints.items()})
+
+
+def values(hint: Any, least: int = -(2**40)) -> st.SearchStrategy[Any]:
+    """Any value that a field of this type may hold."""
+    arguments = get_args(hint)
+    if get_origin(hint) is Annotated:
+        metas = [meta for meta in arguments[1:] if isinstance(meta, Meta)]
+        for meta in metas:
+            if meta.pattern is not None:
+                return st.just("toy-infer" if "0-9" in meta.pattern else "mps")
+            least = least if meta.ge is None else int(meta.ge)
+        return values(arguments[0], least)
+    if get_origin(hint) in (Union, types.UnionType):
+        return st.one_of(*(st.none() if one is type(None) else values(one, least) for one in arguments))
+    if get_origin(hint) is tuple:
+        several = st.lists(values(arguments[0]), max_size=3).map(tuple)
+        return several if arguments[-1] is Ellipsis else st.tuples(*map(values, arguments))
+    if get_origin(hint) is dict:
+        return st.dictionaries(values(arguments[0]), values(arguments[1]), max_size=3)
+    return plain(hint, least)
+
+
+def plain(hint: Any, least: int) -> st.SearchStrategy[Any]:
+    """Any value of a type without parts."""
+    if issubclass(hint, Struct):
+        return records(hint)
+    if issubclass(hint, Enum):
+        return st.sampled_from(hint)
+    table = {
+        bool: st.booleans(),
+        int: st.integers(least, 2**40),
+        float: st.floats(max(least, -1e9), 1e9),
+        str: TEXT,
+    }
+    return table[hint]
+
+
+def storable(case: Case) -> Case:
+    """The case as an engine could have made it: rounds numbered, of this workload, and ok only with samples."""
+    rounds = tuple(msgspec.structs.replace(one, number=number) for number, one in enumerate(case.rounds))
+    sampled = any(one.block_ns for one in rounds)
+    outcome = Outcome.ERROR if case.outcome is Outcome.OK and not sampled else case.outcome
+    return msgspec.structs.replace(case, version=1, rounds=rounds, outcome=outcome)
+
+
+@pytest.fixture
+def run_id(engine: sa.Engine, head: RunHead, workload: Workload) -> int:
+    return store.begin_run(engine, head, [workload])
+
+
+@given(case=records(Case).map(storable))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_case_comes_back_as_it_was_saved(engine: sa.Engine, run_id: int, case: Case) -> None:
+    store.save_case(engine, run_id, case)
+    assert [one for one in load_cases(engine, run_id) if one.key == case.key] == [case]
+
+
+@given(head=records(RunHead))
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_head_of_a_run_comes_back_as_it_was_stored(engine: sa.Engine, workload: Workload, head: RunHead) -> None:
+    assert load_head(engine, store.begin_run(engine, head, [workload])) == head
+
+
+def test_cases_come_in_the_order_stored_each_with_its_own_rounds(
+    engine: sa.Engine, run_id: int, make_case: MakeCase
+) -> None:
+    cases = [make_case("mps", (10_000_000,) * 6), make_case("cpu", (20_000_000,) * 7)]
+    for case in cases:
+        store.save_case(engine, run_id, case)
+    assert load_cases(engine, run_id) == tuple(cases)
+
+
+def test_an_error_that_is_no_number_is_no_obstacle(engine: sa.Engine, run_id: int, make_case: MakeCase) -> None:
+    """The output of a broken kernel may hold NaN, and with it the error; SQLite keeps NULL for it."""
+    truth = Truth(
+        reference="cpu fp32", samples=1, error_norm=math.nan, error_max=math.inf, error_max_rms=1.0, tolerance=1e-4
+    )
+    case = msgspec.structs.replace(make_case(outcome=Outcome.WRONG_RESULT), truth=truth)
+    store.save_case(engine, run_id, case)
+    (loaded,) = load_cases(engine, run_id)
+    assert loaded.truth is not None
+    assert math.isnan(loaded.truth.error_norm)
+    assert loaded.truth.error_max == math.inf
+
+
+def test_a_run_without_cases_has_none_and_a_run_that_is_not_there_is_named(engine: sa.Engine, run_id: int) -> None:
+    assert load_cases(engine, run_id) == ()
+    with pytest.raises(UsageProblem, match="no run 4711"):
+        load_head(engine, 4711)
+
+
+def test_rounds_come_in_the_order_of_their_numbers(engine: sa.Engine, run_id: int, make_case: MakeCase) -> None:
+    rounds = tuple(Round(number=number, iterations=10, block_ns=(20_000_000,) * 6) for number in (0, 1, 2))
+    store.save_case(engine, run_id, msgspec.structs.replace(make_case(), rounds=rounds[::-1]))
+    assert load_cases(engine, run_id)[0].rounds == rounds
