@@ -30,15 +30,15 @@ def finish(html: Path, figures: Iterable[Figure], drawings: Mapping[str, Drawing
         return figure_html(known[found[1]], drawings)
 
     paths = sorted(html.rglob("*.html"))
-    pages = {path: _named(_PLACEHOLDER.sub(fill, path.read_text(encoding="utf-8"))) for path in paths}
+    frames = {path: _named(path.read_text(encoding="utf-8")) for path in paths}
+    text = policy(frames.values())
+    for path, frame in frames.items():
+        path.write_text(with_policy(_PLACEHOLDER.sub(fill, frame), text), encoding="utf-8", newline="\n")
     if lost := known.keys() - used:
         raise SiteProblem(f"The figures {', '.join(sorted(lost))} have no place in any page. Check the templates.")
-    text = policy(pages.values())
-    for path, page in pages.items():
-        path.write_text(with_policy(page, text), encoding="utf-8", newline="\n")
     _write_charts(html / CHARTS, drawings)
     copy_assets(html / ASSETS, SERVED)
-    return len(pages)
+    return len(paths)
 
 
 def _named(page: str) -> str:

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from metalmark_db import store
 from metalmark_db.record import Case, Conditions, Machine, Round, RunHead, Software, Workload
 from metalmark_db.words import Effort, Mode, Outcome, Precision, Reason, Task
+from metalmark_site.builder import BuildReport, build_site
 from metalmark_site.facts import Facts, read_facts
 
 HOSTILE = (
@@ -173,3 +174,15 @@ def hostile() -> tuple[str, ...]:
 def store_run() -> Callable[..., int]:
     """``add_run`` for tests that make databases of their own."""
     return add_run
+
+
+@pytest.fixture(scope="session")
+def built(facts: Facts, tmp_path_factory: pytest.TempPathFactory) -> BuildReport:
+    """The site of the filled database, built once; read it, do not write."""
+    return build_site(facts, tmp_path_factory.mktemp("built"))
+
+
+@pytest.fixture(scope="session")
+def html(built: BuildReport) -> Path:
+    """The folder of the finished pages."""
+    return built.out / "html"

@@ -45,9 +45,9 @@ function wire() {
       if (drawing) wake(drawing);
     };
     button.addEventListener("click", wakeShown);
+    button.addEventListener("focusin", wakeShown); // who comes by keyboard reaches for the chart here
     for (const drawing of figure.querySelectorAll(".mm-drawing")) {
       drawing.addEventListener("pointerenter", () => wake(drawing));
-      drawing.addEventListener("focusin", () => wake(drawing));
     }
   }
   numberCodeButtons();

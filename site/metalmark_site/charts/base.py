@@ -5,9 +5,10 @@ swapped in, which is a thousand times cheaper. Frames are fixed (no automatic si
 drawing keeps its place when it becomes interactive under another font.
 """
 
+import copy
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -18,6 +19,7 @@ Row = dict[str, Value]
 Spec = dict[str, Any]
 
 FONT = 12
+ANY = "any title"
 
 
 class Size(StrEnum):
@@ -69,7 +71,7 @@ class Chart:
 
     def spec(self, rows: Sequence[Row], size: Size, axis: Axis) -> Spec:
         """A complete Vega-Lite specification of these rows."""
-        spec = dict(self.shape(size, axis))
+        spec = titled(self.shape(size, replace(axis, title=ANY)), axis.title)
         spec["data"] = {"values": [self._values(row) for row in rows]}
         if axis.unit is not Unit.NONE:
             low, high, ticks = extent(rows, log=axis.log, most=TICKS[size])
@@ -81,6 +83,16 @@ class Chart:
         # Vega would write the word "null" for a text that is not known; an empty one is left out of the note.
         said: Row = {name: row.get(name) or "" for name in self.tips}
         return {name: row.get(name) for name in self.fields} | said
+
+
+def titled(shape: Spec, title: str) -> Spec:
+    """A copy of the shape with this title on its axis; titles would else multiply the shapes to validate."""
+    spec = copy.deepcopy(shape)
+    for layer in spec["layer"]:
+        axis = layer["encoding"]["x"].get("axis")
+        if axis and axis["title"] == ANY:
+            axis["title"] = title
+    return spec
 
 
 def extent(rows: Sequence[Row], *, log: bool, most: int) -> tuple[float, float, list[float]]:

@@ -1,24 +1,17 @@
 """One chip: the time of each workload on its CPU and its GPU, joined by a line whose length is the speed-up."""
 
 from collections.abc import Iterable
-from functools import cache
 
 from metalmark_db.rows import ResultRow
 
 from .. import units
 from ..text import shorten
 from ..words import device, work
-from .base import Axis, Chart, Row, Size, Spec, notes
-from .speed import AXIS, TIPS, TITLES, dot
-from .strip import FIELDS, SPAN, strip
+from .base import Chart, Row
+from .speed import AXIS, TIPS, dot, shape
+from .strip import FIELDS, SPAN
 
-__all__ = ["AXIS", "CHART", "rows", "shape"]
-
-
-@cache
-def shape(size: Size, axis: Axis) -> Spec:
-    """The form of the chart, without rows."""
-    return strip(size, axis, notes(TIPS, TITLES))
+__all__ = ["AXIS", "CHART", "rows"]
 
 
 def rows(results: Iterable[ResultRow]) -> list[Row]:

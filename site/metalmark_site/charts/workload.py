@@ -38,11 +38,9 @@ def shape(size: Size, axis: Axis) -> Spec:
 def bars(axis: Axis, tips: list[alt.Tooltip]) -> alt.Chart:
     """A bar from zero for each result; the others fade while one is pointed at."""
     pointed = alt.selection_point(name="pointed", on="pointerover", clear="pointerout")
-    lines: alt.Chart = alt.Chart().mark_rule(strokeWidth=14)
+    bar: alt.Chart = alt.Chart().mark_bar(height=14, yOffset=BAND * (LINE_AT - 0.5))
     strength = alt.when(pointed).then(alt.value(1)).otherwise(alt.value(0.45))
-    encoded = lines.encode(
-        x=across(axis), x2=alt.value(0), y=band(LINE_AT), color=COLOUR, opacity=strength, tooltip=tips
-    )
+    encoded = bar.encode(x=across(axis), y=band(0.5), color=COLOUR, opacity=strength, tooltip=tips)
     return named(encoded.add_params(pointed), "bars")
 
 

@@ -14,7 +14,8 @@ from ..parts import require_parts
 def build(
     out: Annotated[Path, typer.Option(help="Folder for pages, html and mkdocs.yml.")] = Path("build"),
     db: Annotated[
-        str | None, typer.Option(envvar="METALMARK_DB", help="Database: a file or an SQLAlchemy URL.")
+        str | None,
+        typer.Option(help="Database: a path or an SQLAlchemy URL. Default: METALMARK_DB, else the user's data folder."),
     ] = None,
 ) -> None:
     """Build the site from the database."""
