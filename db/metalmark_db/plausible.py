@@ -1,0 +1,61 @@
+"""Whether a result is faster than its chip can be: a label for people to look at, never a gate."""
+
+from enum import StrEnum
+
+from .rows import ChipRow
+from .words import Precision
+
+BEYOND_PEAK = "beyond the chip's peak"
+
+
+class Kind(StrEnum):
+    """What a result's speed is bounded by."""
+
+    MATMUL = "matmul"
+    COPY = "copy"  # of at least 512 MiB: smaller ones stay in caches
+    CONVOLUTIONS = "convolutions"  # a model with convolutions
+    MODEL = "model"  # any other model: products of matrices and little else
+    OPERATION = "operation"  # any other single operation
+
+
+# Above 1 since makers round, and clocks rise above what they state. Winograd's algorithm computes a 3x3
+# convolution with up to 2.25 times fewer operations than are counted. Single operations may skip work altogether.
+_ROOM: dict[Kind, float | None] = {
+    Kind.MATMUL: 1.1,
+    Kind.COPY: 1.1,
+    Kind.CONVOLUTIONS: 2.5,
+    Kind.MODEL: 1.1,
+    Kind.OPERATION: None,
+}
+
+
+def is_beyond_peak(rate: float | None, peak: float | None, kind: Kind) -> bool | None:
+    """Whether a rate lies beyond the published peak; None where nothing can be said.
+
+    Args:
+        rate: What was measured: TFLOP/s, or GB/s for a copy. None where it is not known.
+        peak: The chip's published peak of the same precision in the same unit. None where none is known.
+        kind: What the workload is.
+    """
+    room = _ROOM[kind]
+    if rate is None or peak is None or room is None:
+        return None
+    return rate > room * peak
+
+
+def peak(chip: ChipRow, device: str, precision: Precision, kind: Kind) -> float | None:
+    """The published peak to hold a result against: TFLOP/s of its precision, or GB/s for a copy.
+
+    Published peaks of arithmetic speak of the GPU alone; another precision's peak says nothing.
+    """
+    if kind is Kind.COPY:
+        return chip.bandwidth_gb_s
+    if device == "cpu":
+        return None
+    match precision:
+        case Precision.FP32:
+            return chip.fp32_tflops
+        case Precision.FP16 | Precision.AMP_FP16:
+            return chip.fp16_tflops
+        case Precision.BF16 | Precision.AMP_BF16 | Precision.TF32:
+            return None
