@@ -7,9 +7,12 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.orm import aliased
 
+from .identity import fields_digest
 from .models import CaseRecord, ChipRecord, MachineRow, PublishedRecord, RunRecord, SoftwareRow, SourceRecord
 from .models import WorkloadRecord as W
+from .record import Machine
 from .rows import ChipRow, PublishedRow, ResultRow, RunRow, SourceRow, SpeedPair, WorkloadRow
+from .words import Effort
 
 _Row = TypeVar("_Row", bound=msgspec.Struct)
 
@@ -53,6 +56,28 @@ def runs(engine: sa.Engine, limit: int | None = None) -> list[RunRow]:
         .limit(limit)
     )
     return _rows(engine, RunRow, statement)
+
+
+def run_ids(
+    engine: sa.Engine, machine: Machine | None = None, effort: Effort | None = None, *, finished: bool | None = None
+) -> list[int]:
+    """Numbers of the runs on exactly this machine, of this effort, finished or not; newest first."""
+    wanted: tuple[tuple[Any, Any], ...] = (
+        (MachineRow.digest, machine and fields_digest(machine)),
+        (RunRecord.__table__.c.effort, effort and effort.value),
+        (RunRecord.finished, finished),
+    )
+    statement = sa.select(RunRecord.id).join(MachineRow, MachineRow.id == RunRecord.machine_id)
+    for column, value in wanted:
+        if value is not None:
+            statement = statement.where(column == value)
+    with engine.connect() as connection:
+        return list(connection.scalars(statement.order_by(RunRecord.id.desc())))
+
+
+def unfinished_run(engine: sa.Engine, machine: Machine, effort: Effort | None = None) -> int | None:
+    """Number of the last run on exactly this machine that did not come to its end."""
+    return next(iter(run_ids(engine, machine, effort, finished=False)), None)
 
 
 def published(engine: sa.Engine) -> list[PublishedRow]:

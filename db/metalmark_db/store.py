@@ -1,6 +1,5 @@
 """Runs into the database, case by case, so that nothing measured is lost."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,24 +9,25 @@ from msgspec import Struct
 
 from .columns import flat
 from .engine import open_database
-from .identity import machine_id
+from .identity import fields_digest, machine_id
+from .load import load_cases, load_head
 from .models import CaseRecord, ConditionsRow, MachineRow, RoundRecord, RunRecord, SoftwareRow, WorkloadRecord
 from .record import Case, Conditions, RunHead, Workload
 from .stats import summarize
 
 CASE_KEY = ("workload", "version", "device", "precision", "mode", "fallback")
 
-__all__ = ["begin_run", "finish_run", "open_database", "save_case"]
+__all__ = ["begin_run", "finish_run", "load_cases", "load_head", "open_database", "save_case"]
 
 
-def begin_run(engine: sa.Engine, head: RunHead, workloads: Sequence[Workload]) -> int:
-    """Number of a new run whose machine, software, conditions and workloads are now stored."""
+def begin_run(engine: sa.Engine, head: RunHead, workloads: Sequence[Workload], cases: Sequence[Case] = ()) -> int:
+    """Number of a new run whose machine, software, conditions, workloads and first ``cases`` are now stored."""
     with _write(engine) as connection:
         machine = _shared(connection, MachineRow, head.machine, {"machine_id": machine_id(head.machine)})
         software = _shared(connection, SoftwareRow, head.software, {})
         for workload in workloads:
             _upsert_workload(connection, workload)
-        return _insert(
+        run_id = _insert(
             connection,
             RunRecord,
             {
@@ -39,10 +39,18 @@ def begin_run(engine: sa.Engine, head: RunHead, workloads: Sequence[Workload]) -
                 "conditions_before_id": _insert(connection, ConditionsRow, msgspec.to_builtins(head.conditions_before)),
             },
         )
+        for case in cases:
+            _put_case(connection, run_id, case)
+    return run_id
 
 
 def save_case(engine: sa.Engine, run_id: int, case: Case) -> None:
     """Store a case with all its rounds so far, in one transaction; an earlier state of it is replaced."""
+    with _write(engine) as connection:
+        _put_case(connection, run_id, case)
+
+
+def _put_case(connection: sa.Connection, run_id: int, case: Case) -> None:
     summary = summarize(case.rounds)
     row = flat(case, leave_out=("rounds",)) | {"run_id": run_id}
     if summary is not None:
@@ -53,21 +61,22 @@ def save_case(engine: sa.Engine, run_id: int, case: Case) -> None:
             "interval": summary.interval,
             "samples": summary.samples,
         }
-    with _write(engine) as connection:
-        same = [getattr(CaseRecord, name) == row[name] for name in CASE_KEY]
-        connection.execute(sa.delete(CaseRecord).where(CaseRecord.run_id == run_id, *same))
-        case_id = _insert(connection, CaseRecord, row)
-        if case.rounds:
-            connection.execute(sa.insert(RoundRecord), [flat(r) | {"case_id": case_id} for r in case.rounds])
+    same = [getattr(CaseRecord, name) == row[name] for name in CASE_KEY]
+    connection.execute(sa.delete(CaseRecord).where(CaseRecord.run_id == run_id, *same))
+    case_id = _insert(connection, CaseRecord, row)
+    if case.rounds:
+        connection.execute(sa.insert(RoundRecord), [flat(r) | {"case_id": case_id} for r in case.rounds])
 
 
 def finish_run(engine: sa.Engine, run_id: int, conditions: Conditions, *, finished: bool) -> None:
-    """Store the conditions after a run, and whether it came to its planned end."""
+    """Store the conditions after a run, in place of an earlier sitting's, and whether it came to its planned end."""
     with _write(engine) as connection:
+        earlier = connection.scalar(sa.select(RunRecord.conditions_after_id).where(RunRecord.id == run_id))
         after = _insert(connection, ConditionsRow, msgspec.to_builtins(conditions))
         connection.execute(
             sa.update(RunRecord).where(RunRecord.id == run_id).values(conditions_after_id=after, finished=finished)
         )
+        connection.execute(sa.delete(ConditionsRow).where(ConditionsRow.id == earlier))
 
 
 def _write(engine: sa.Engine) -> Any:
@@ -82,7 +91,7 @@ def _insert(connection: sa.Connection, table: type[Any], row: Mapping[str, Any])
 
 def _shared(connection: sa.Connection, table: type[Any], value: Struct, extra: Mapping[str, Any]) -> int:
     """The row that holds exactly this value; made if it is new."""
-    digest = hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
+    digest = fields_digest(value)
     found = connection.scalar(sa.select(table.id).where(table.digest == digest))
     if found is not None:
         return int(found)

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import Meta, Struct
 
-from metalmark_db import store
+from metalmark_db import queries, store
 from metalmark_db.errors import UsageProblem
 from metalmark_db.load import load_cases, load_head
-from metalmark_db.record import Case, Round, RunHead, Truth, Workload
-from metalmark_db.words import Outcome
+from metalmark_db.record import Case, Conditions, Machine, Round, RunHead, Truth, Workload
+from metalmark_db.words import Effort, Outcome
 
 MakeCase = Callable[..., Case]
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
@@ -122,3 +122,38 @@ def test_rounds_come_in_the_order_of_their_numbers(engine: sa.Engine, run_id: in
     rounds = tuple(Round(number=number, iterations=10, block_ns=(20_000_000,) * 6) for number in (0, 1, 2))
     store.save_case(engine, run_id, msgspec.structs.replace(make_case(), rounds=rounds[::-1]))
     assert load_cases(engine, run_id)[0].rounds == rounds
+
+
+def test_a_run_begins_with_its_cases_or_not_at_all(
+    engine: sa.Engine, head: RunHead, workload: Workload, make_case: MakeCase
+) -> None:
+    waiting = make_case(blocks=(), outcome=Outcome.NOT_RUN)
+    run_id = store.begin_run(engine, head, [workload], [waiting])
+    assert load_cases(engine, run_id) == (waiting,)
+    ok_without_samples = make_case(device="mps", blocks=())
+    with pytest.raises(sa.exc.IntegrityError):
+        store.begin_run(engine, head, [workload], [waiting, ok_without_samples])
+    assert queries.run_ids(engine) == [run_id]
+
+
+def test_runs_are_found_by_machine_effort_and_end(engine: sa.Engine, head: RunHead, workload: Workload) -> None:
+    full = msgspec.structs.replace(head, effort=Effort.FULL)
+    other = msgspec.structs.replace(head, machine=Machine(chip="Apple M5"))
+    first, second, third, fourth = (store.begin_run(engine, one, [workload]) for one in (head, full, other, head))
+    store.finish_run(engine, first, Conditions(), finished=True)
+    store.finish_run(engine, fourth, Conditions(), finished=False)
+    assert queries.run_ids(engine) == [fourth, third, second, first]
+    assert queries.run_ids(engine, head.machine) == [fourth, second, first]
+    assert queries.run_ids(engine, head.machine, Effort.FULL) == [second]
+    assert queries.run_ids(engine, finished=True) == [first]
+    assert queries.unfinished_run(engine, head.machine) == fourth
+    assert queries.unfinished_run(engine, head.machine, Effort.FULL) == second
+    assert queries.unfinished_run(engine, Machine(chip="Apple M9")) is None
+
+
+def test_a_run_that_ends_twice_keeps_the_later_conditions_alone(engine: sa.Engine, run_id: int) -> None:
+    store.finish_run(engine, run_id, Conditions(power_source="battery"), finished=False)
+    store.finish_run(engine, run_id, Conditions(power_source="ac"), finished=True)
+    with engine.connect() as connection:
+        rows = connection.exec_driver_sql("SELECT power_source FROM conditions ORDER BY id").fetchall()
+    assert rows == [("ac",), ("ac",)]  # before and after
