@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 
-# What would reach into .venv from outside.
+# What would reach into .venv from outside, and what make tells a make that is called inside it.
 STRANGERS = {"PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__"}
+STRANGERS |= {"MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MFLAGS", "ARGS"}
 
 interrupted = threading.Event()
 
@@ -44,7 +45,7 @@ def program(name: str) -> str:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment of every program started here: the user's own, less what reaches into .venv from outside."""
+    """The environment of every program started here: the user's own, less the strangers above."""
     kept = {name: value for name, value in os.environ.items() if name not in STRANGERS}
     return {**kept, "PIP_USER": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1", **more}
 

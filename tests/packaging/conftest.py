@@ -82,15 +82,21 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def make(toy: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def terminal() -> dict[str, str]:
+    """The environment of a fresh terminal, also where these tests were started by make."""
+    ours = ("METALMARK_", "MAKE", "MFLAGS", "ARGS", "PYTHON")
+    return {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+
+
+@pytest.fixture
+def make(toy: Path, terminal: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Calls make in the small checkout as a person would; variables come as keywords."""
 
     def call(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("METALMARK_", "MAKE"))}
         return subprocess.run(
             ["make", *words],
             cwd=toy,
-            env={**kept, **variables},
+            env={**terminal, **variables},
             capture_output=True,
             text=True,
             check=False,

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -10,7 +9,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 Make = Callable[..., subprocess.CompletedProcess[str]]
+Start = Callable[..., subprocess.Popen[str]]
 PYTHON = f"PYTHON={sys.executable}"
 
 
@@ -66,36 +68,38 @@ def test_a_broken_environment_is_made_anew(make: Make, toy: Path) -> None:
     assert "metalmark build" in mended.stdout
 
 
-def test_a_moved_environment_is_made_anew(make: Make, toy: Path) -> None:
+@pytest.fixture
+def start(toy: Path, terminal: dict[str, str]) -> Callable[..., subprocess.Popen[str]]:
+    """Starts make as a terminal does, in a process group of its own, in a program that takes a minute."""
+
+    def begin(*words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            ["make", *words],
+            cwd=toy,
+            env={**terminal, "TOY_SECONDS": "60"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            process_group=0,
+        )
+
+    return begin
+
+
+def test_a_moved_environment_is_made_anew_and_an_interrupted_installation_finished(
+    make: Make, toy: Path, start: Start
+) -> None:
     make("build", PYTHON)
     stamp = toy / ".venv" / "metalmark-setup.json"
     stamp.write_text(stamp.read_text().replace(str(toy), "/where/it/was"))
-    assert "making it anew" in make("build", PYTHON).stdout
-    assert str(toy) in stamp.read_text()
-
-
-def start(toy: Path, *words: str, **variables: str) -> subprocess.Popen[str]:
-    """Starts make as a terminal does, in a process group of its own."""
-    return subprocess.Popen(
-        ["make", *words],
-        cwd=toy,
-        env={**os.environ, **variables},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        process_group=0,
-    )
-
-
-def test_an_interrupted_installation_is_finished_by_the_next_call(make: Make, toy: Path) -> None:
-    shutil.rmtree(toy / ".venv", ignore_errors=True)
     came(toy)
-    with start(toy, "build", PYTHON, TOY_SECONDS="60") as first:
+    with start("build", PYTHON) as first:
         while not (toy / "pip-came-here").exists():
             time.sleep(0.05)
         os.killpg(first.pid, signal.SIGINT)
         said, _ = first.communicate(timeout=20)
     assert first.returncode != 0
+    assert "making it anew" in said
     assert "Traceback" not in said
     assert came(toy)
     half = next((toy / ".venv").glob("lib/python*/site-packages")) / "torch-1.0.dist-info"
@@ -105,9 +109,9 @@ def test_an_interrupted_installation_is_finished_by_the_next_call(make: Make, to
     assert not half.exists()
 
 
-def test_after_ctrl_c_the_program_has_the_last_word(make: Make, toy: Path) -> None:
+def test_after_ctrl_c_the_program_has_the_last_word(make: Make, start: Start) -> None:
     make("build", PYTHON)
-    with start(toy, "run", PYTHON, TOY_SECONDS="60") as first:
+    with start("run", PYTHON) as first:
         assert first.stdout is not None
         assert first.stdout.readline().startswith("metalmark run")
         os.killpg(first.pid, signal.SIGINT)
@@ -117,9 +121,9 @@ def test_after_ctrl_c_the_program_has_the_last_word(make: Make, toy: Path) -> No
     assert "metalmark build" not in said
 
 
-def test_a_request_to_end_reaches_the_program_and_leaves_nothing_running(make: Make, toy: Path) -> None:
+def test_a_request_to_end_reaches_the_program_and_leaves_nothing_running(make: Make, start: Start) -> None:
     make("build", PYTHON)
-    with start(toy, "run", PYTHON, TOY_SECONDS="60") as first:
+    with start("run", PYTHON) as first:
         assert first.stdout is not None
         first.stdout.readline()
         first.terminate()
