@@ -24,7 +24,7 @@ PRECISE = 0.01
 BIMODAL_RATIO = 1.5
 MIN_ROUNDS = 3
 _MIN_BLOCKS = 6  # below it the widest order-statistic interval covers less than 95 %
-_ROUNDING = 1e-9  # two centres this close, relatively, are the same number
+_ROUNDING = 1e-9  # figures this close, relatively, are the same number
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ def round_medians(rounds: Sequence[Round]) -> list[float]:
 
 def is_bimodal(medians: Sequence[float]) -> bool:
     """Whether round medians lie so far apart that one figure would describe none of them."""
-    return max(medians) / min(medians) > BIMODAL_RATIO
+    return max(medians) / min(medians) > BIMODAL_RATIO * (1 + _ROUNDING)
 
 
 @cache
