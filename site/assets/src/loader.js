@@ -1,5 +1,5 @@
 // Small and always there: waits until a reader reaches for a chart, then fetches vega and the chart's specification.
-import { numberCodeButtons } from "./labels.js";
+import { tend } from "./labels.js";
 
 const folder = new URL(".", document.currentScript.src); // known only while this script runs first
 let library; // the promise of the vega bundle, asked for once
@@ -50,7 +50,7 @@ function wire() {
       drawing.addEventListener("pointerenter", () => wake(drawing));
     }
   }
-  numberCodeButtons();
+  tend();
 }
 
 // The theme's instant navigation swaps the page without loading it: its `document$` tells of each new page.

@@ -69,9 +69,7 @@ def cell_layer(size: Size, axis: Axis) -> alt.Chart:
     pointed = alt.selection_point(name="pointed", on="pointerover", clear="pointerout", empty=False)
     colours = alt.Scale(domain=NAMES, range=[f"var(--mm-{name})" for name in NAMES])
     wide = size is Size.WIDE
-    cells: alt.Chart = alt.Chart().mark_rect(
-        height=alt.RelativeBandSize(1.0) if wide else 15, yOffset=0 if wide else 9, cornerRadius=2
-    )
+    cells: alt.Chart = alt.Chart().mark_rect(height=alt.RelativeBandSize(1.0) if wide else 15, yOffset=0 if wide else 9)
     encoded = cells.encode(
         x=across(axis),
         y=down(size),
