@@ -1,10 +1,10 @@
 """How much each effort measures, and for how long: membership and budgets are data in one table."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from metalmark_db.errors import UsageProblem
-from metalmark_db.words import Effort
+from metalmark_db.words import Effort, Mode, Precision
 
 
 @dataclass(frozen=True)
@@ -15,6 +15,19 @@ class Scope:
     aimed_s: int  # what a run should take on an M1
     limit_s: int  # what no run may exceed
     workloads: tuple[str, ...]  # ids, each on the CPU and on the GPU
+    beside_fp32: Mapping[str, tuple[Precision, ...]] = field(default_factory=dict)  # by workload, on a GPU
+    compiled: tuple[str, ...] = ()  # workloads that a GPU measures in compile mode as well
+
+    def precisions(self, workload: str, device: str) -> tuple[Precision, ...]:
+        """The precisions of a workload on a device; the CPU has fp32 alone, since half is slow without units for it.
+
+        A device may lack some of them: the workload's entry says which it has.
+        """
+        return (Precision.FP32,) if device == "cpu" else (Precision.FP32, *self.beside_fp32.get(workload, ()))
+
+    def modes(self, workload: str, device: str) -> tuple[Mode, ...]:
+        """The modes of a workload on a device."""
+        return (Mode.EAGER, Mode.COMPILE) if device != "cpu" and workload in self.compiled else (Mode.EAGER,)
 
 
 _TABLE = {
@@ -33,6 +46,7 @@ _TABLE = {
             "matmul-2048",
             "copy-bandwidth",
         ),
+        beside_fp32={"matmul-2048": (Precision.FP16,)},
     ),
 }
 

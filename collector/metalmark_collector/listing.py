@@ -55,8 +55,7 @@ def _efforts(facts: Workload) -> list[str]:
 
 
 def _precisions(entry: Entry) -> str:
-    """The precisions on any device, each once: fp32, fp16 (GPU)."""
-    on_cpu = entry.precisions["cpu"]
-    on_gpu = [one for kind in ("mps", "cuda") for one in entry.precisions.get(kind, ()) if one not in on_cpu]
-    words = [one.value for one in on_cpu] + [f"{one.value} (GPU)" for one in dict.fromkeys(on_gpu)]
-    return ", ".join(words)
+    """The precisions on any device, each once: fp32, fp16, bf16, tf32 (CUDA)."""
+    usual = entry.precisions["cpu"]
+    words = [one.value for one in usual]
+    return ", ".join(words + [f"{one.value} (CUDA)" for one in entry.precisions["cuda"] if one not in usual])

@@ -101,7 +101,7 @@ def make_plan(
             Planned(workload=name, device=device, precision=precision)
             for name in names
             for precision in WORKLOADS[name].precisions.get(device, ())
-            if not precisions or precision in precisions
+            if precision in (precisions or settings.precisions(name, device))
         )
         for device in devices
     }

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,8 @@ def _one_thread() -> Iterator[None]:
 
 
 def built(entry: Entry, seed: int = 1) -> Prepared:
-    """The entry's tiny work on the CPU."""
-    return entry.build(devices.make("cpu"), Precision.FP32, seed, "tiny")
+    """The entry's tiny work on the CPU, dropout off."""
+    return entry.prepare(replace(entry.job(devices.make("cpu"), Precision.FP32, seed, "tiny"), dropout=False))
 
 
 @pytest.fixture(params=WORKLOADS)
@@ -89,13 +90,27 @@ def test_items_are_what_one_iteration_handles(entry: Entry) -> None:
 
 def test_single_precision_is_measured_on_every_device(entry: Entry) -> None:
     for kind in devices.DEVICES:
-        assert Precision.FP32 in entry.precisions[kind]
-    assert entry.precisions["cpu"] == (Precision.FP32,)
+        assert entry.precisions[kind][0] is Precision.FP32
+
+
+def test_inference_is_converted_and_training_uses_autocast(entry: Entry) -> None:
+    measured = set(entry.precisions["mps"]) - {Precision.FP32}
+    converted, autocast = {Precision.FP16, Precision.BF16}, {Precision.AMP_FP16, Precision.AMP_BF16}
+    assert measured <= (autocast if entry.facts.task is Task.TRAIN else converted)
+    assert measured or entry.facts.id == "copy-bandwidth"
+    assert (Precision.TF32 in entry.precisions["cuda"]) is bool(measured)
+
+
+def test_every_precision_has_a_tolerance_and_training_has_it_for_its_first_step(entry: Entry) -> None:
+    assert set(entry.tolerances) == {one for kind in devices.DEVICES for one in entry.precisions[kind]}
+    for tolerance in entry.tolerances.values():
+        first_step = (tolerance.loss, tolerance.gradient)
+        assert all(first_step) if entry.facts.task is Task.TRAIN else first_step == (None, None)
 
 
 def test_a_precision_that_is_not_measured_is_refused(entry: Entry) -> None:
-    with pytest.raises(UsageProblem, match=f"{entry.facts.id} is not measured in bf16 on cpu"):
-        entry.build(devices.make("cpu"), Precision.BF16, seed=1, size="tiny")
+    with pytest.raises(UsageProblem, match=f"{entry.facts.id} is not measured in tf32, eager on cpu"):
+        entry.build(devices.make("cpu"), Precision.TF32, seed=1, size="tiny")
 
 
 def test_tiny_work_is_finite_and_not_degenerate(entry: Entry) -> None:
@@ -142,15 +157,33 @@ def test_closed_work_holds_nothing(entry: Entry) -> None:
 
 
 @pytest.mark.parametrize("name", TRAINED)
-def test_asking_a_training_for_its_output_changes_nothing(name: str) -> None:
-    """Dropout is off for the output and on again for the next step, and no statistic moves."""
+def test_asking_a_training_for_its_output_changes_no_weight(name: str) -> None:
+    """The logits stay the same, and the next step is the one that it would have been."""
     prepared = built(WORKLOADS[name])
     assert torch.equal(prepared.output(), prepared.output())
-    torch.manual_seed(0)
-    after = prepared.step()
-    again = built(WORKLOADS[name])
-    torch.manual_seed(0)
-    assert torch.equal(after, again.step())
+    assert torch.equal(prepared.step(), built(WORKLOADS[name]).step())
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_dropout_is_off_only_where_it_is_asked_for(name: str) -> None:
+    entry = WORKLOADS[name]
+    timed = entry.build(devices.make("cpu"), Precision.FP32, 1, "tiny")
+    has_dropout = name.startswith(("vgg16", "bert"))
+    assert torch.equal(timed.output(), timed.output()) is not has_dropout
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_the_gradient_norm_is_that_of_the_first_step(name: str) -> None:
+    """Scaling the loss for fp16 leaves no trace in it."""
+    norms = []
+    for precision in (Precision.FP32, Precision.AMP_FP16):
+        job = WORKLOADS[name].job(devices.make("cpu"), precision, 1, "tiny")
+        prepared = WORKLOADS[name].prepare(replace(job, dropout=False))
+        prepared.step()
+        assert prepared.gradient_norm is not None
+        norms.append(prepared.gradient_norm())
+    assert norms[0] > 0.01
+    assert norms[1] == pytest.approx(norms[0], rel=2e-3)
 
 
 def test_the_copy_arrives() -> None:
@@ -160,9 +193,8 @@ def test_the_copy_arrives() -> None:
     assert entry.facts.bytes_per_iteration == 2 * 512 * 2**20
 
 
-def test_a_gpu_multiplies_in_half_precision_too() -> None:
+def test_half_precision_stays_near_single_precision() -> None:
     entry = WORKLOADS["matmul-2048"]
-    assert all(Precision.FP16 in entry.precisions[kind] for kind in ("mps", "cuda"))
     single, half = (
         entry.build(FakeDevice(), precision, seed=1, size="tiny").output()
         for precision in (Precision.FP32, Precision.FP16)

@@ -3,6 +3,7 @@
 import gc
 import weakref
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from metalmark_collector import devices
 from metalmark_collector.workloads import WORKLOADS
 from metalmark_collector.workloads.base import Job
 from metalmark_collector.workloads.bert import NETWORK as BERT
-from metalmark_collector.workloads.building import steps
+from metalmark_collector.workloads.building import steps, weights
 from metalmark_collector.workloads.resnet import RESNET18, RESNET50
 from metalmark_db.words import Precision, Task
 
@@ -36,13 +37,8 @@ def _job() -> Job:
 @pytest.mark.parametrize("name", TRAINED)
 def test_five_steps_on_one_batch_lower_the_loss(name: str) -> None:
     """With dropout off, at the learning rate of the suite."""
-    network = WORKLOADS[name].network
-    assert network is not None
-    model, inputs = steps.drawn(_job(), network)
-    for module in model.modules():
-        if isinstance(module, nn.Dropout):
-            module.p = 0.0
-    work = steps.Training(model.train(), inputs, torch.tensor([0, 1]), steps.sgd(model))
+    entry = WORKLOADS[name]
+    work = entry.prepare(replace(entry.job(devices.make("cpu"), Precision.FP32, 1, "tiny"), dropout=False))
     losses = [float(work.step()) for _ in range(5)]
     assert losses[4] < losses[0]
 
@@ -51,7 +47,7 @@ def test_five_steps_on_one_batch_lower_the_loss(name: str) -> None:
 def test_batch_norm_starts_from_the_statistics_of_real_input(network: object) -> None:
     """Fresh statistics (mean 0, variance 1) would shrink the signal from block to block."""
     assert isinstance(network, type(RESNET18))
-    model, _ = steps.drawn(_job(), network)
+    model, _ = weights.drawn(_job(), network)
     norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
     assert len(norms) >= 5
     for norm in norms:
@@ -75,19 +71,19 @@ def test_every_residual_branch_is_damped(network: object) -> None:
 def test_a_model_without_batch_norm_is_left_alone() -> None:
     model = nn.Linear(2, 2)
     before = model.weight.clone()
-    steps.take_statistics(model, torch.ones(1, 2))
+    weights.take_statistics(model, torch.ones(1, 2))
     assert torch.equal(model.weight, before)
     assert model.training
 
 
 def test_weights_and_inputs_come_from_different_streams() -> None:
-    weights = torch.randn(4, generator=steps.generator(1))
-    assert not torch.equal(weights, steps.normal((4,), steps.generator(2)))
+    drawn = torch.randn(4, generator=weights.generator(1))
+    assert not torch.equal(drawn, weights.normal((4,), weights.generator(2)))
 
 
 def test_bert_computes_what_the_library_computes() -> None:
     """The parts called one by one give what the library's own forward gives."""
-    drawn, tokens = steps.drawn(_job(), BERT)
+    drawn, tokens = weights.drawn(_job(), BERT)
     model: Any = drawn.eval()
     with torch.inference_mode():
         ours = model(tokens)
@@ -101,9 +97,9 @@ def test_bert_attends_through_sdpa() -> None:
 
 
 def test_closing_lets_the_model_go() -> None:
-    model, inputs = steps.drawn(_job(), RESNET18)
+    model, inputs = weights.drawn(_job(), RESNET18)
     gone = weakref.ref(model)
-    prepared = steps.Inference(model, inputs).prepared()
+    prepared = steps.Inference(_job(), model, inputs).prepared()
     del model
     prepared.close()
     gc.collect()

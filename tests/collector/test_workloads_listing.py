@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from metalmark_collector.commands.workloads import workloads
-from metalmark_collector.efforts import EFFORTS
+from metalmark_collector.efforts import EFFORTS, Scope
 from metalmark_collector.workloads import WORKLOADS
 from metalmark_db.errors import UsageProblem
-from metalmark_db.words import Effort
+from metalmark_db.words import Effort, Mode, Precision
 
 
 def test_the_quick_effort_names_workloads_of_the_suite_once() -> None:
@@ -31,7 +31,7 @@ def test_the_list_has_every_workload_with_its_size(capsys: pytest.CaptureFixture
     text = capsys.readouterr().out
     assert all(name in text for name in WORKLOADS)
     assert "25,557,032" in text
-    assert "fp16 (GPU)" in text
+    assert "tf32 (CUDA)" in text
     assert "Raschka 2022" in text
 
 
@@ -42,7 +42,23 @@ def test_the_json_list_has_every_fact(capsys: pytest.CaptureFixture[str]) -> Non
     product = next(row for row in rows if row["id"] == "matmul-2048")
     assert product["flops_per_iteration"] == 2 * 2048**3
     assert product["efforts"] == ["quick"]
-    assert product["precisions"] == {"cpu": ["fp32"], "mps": ["fp32", "fp16"], "cuda": ["fp32", "fp16"]}
+    usual = ["fp32", "fp16", "bf16"]
+    assert product["precisions"] == {"cpu": usual, "mps": usual, "cuda": ["fp32", "tf32", "fp16", "bf16"]}
+
+
+def test_the_quick_effort_measures_fp32_and_one_product_in_half_precision_on_a_gpu() -> None:
+    quick = EFFORTS[Effort.QUICK]
+    for name in quick.workloads:
+        assert quick.precisions(name, "cpu") == (Precision.FP32,)
+        half = (Precision.FP16,) if name == "matmul-2048" else ()
+        assert quick.precisions(name, "mps") == quick.precisions(name, "cuda") == (Precision.FP32, *half)
+        assert quick.modes(name, "cuda") == (Mode.EAGER,)
+
+
+def test_an_effort_can_have_workloads_compiled_on_a_gpu() -> None:
+    scope = Scope(rounds=3, aimed_s=1, limit_s=1, workloads=("a", "b"), compiled=("b",))
+    assert scope.modes("a", "mps") == scope.modes("b", "cpu") == (Mode.EAGER,)
+    assert scope.modes("b", "mps") == (Mode.EAGER, Mode.COMPILE)
 
 
 def test_listing_imports_no_torch() -> None:

@@ -10,7 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from metalmark_collector.workloads import WORKLOADS
 from metalmark_collector.workloads.base import Network
-from metalmark_collector.workloads.building.steps import generator
+from metalmark_collector.workloads.building.weights import generator
 from metalmark_db.words import Task
 
 NETWORKS = {name: entry.network for name, entry in WORKLOADS.items() if entry.network is not None}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from metalmark_db.errors import UsageProblem
 from metalmark_db.record import Workload
-from metalmark_db.words import Precision
+from metalmark_db.words import Mode, Precision
 
 from .. import settings
 from ..devices.base import Device, Work
@@ -19,13 +19,31 @@ if TYPE_CHECKING:
 
 Size = Literal["real", "tiny"]
 TINY_BATCH = 2
+Precisions = Mapping[str, tuple[Precision, ...]]  # by kind of device
 
-FP32: Mapping[str, tuple[Precision, ...]] = {
-    "cpu": (Precision.FP32,),
-    "mps": (Precision.FP32,),
-    "cuda": (Precision.FP32,),
-    "fake": (Precision.FP32,),
-}
+_CONVERTED = (Precision.FP32, Precision.FP16, Precision.BF16)
+_AUTOCAST = (Precision.FP32, Precision.AMP_FP16, Precision.AMP_BF16)
+
+
+def _everywhere(*usual: Precision) -> Precisions:
+    """The usual precisions, and TF32 on the one backend that has it."""
+    with_tf32 = (Precision.FP32, Precision.TF32, *usual[1:])
+    return {"cpu": usual, "mps": usual, "cuda": with_tf32, "fake": with_tf32}
+
+
+# What can be asked for; an effort takes few of them, and of the CPU's only the first.
+CONVERTED = _everywhere(*_CONVERTED)  # inference and operations: weights and inputs in that format
+AUTOCAST = _everywhere(*_AUTOCAST)  # training: weights stay fp32
+FP32_ONLY: Precisions = dict.fromkeys(CONVERTED, (Precision.FP32,))
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far a right device may be from the CPU's float32 result, each as a share of it."""
+
+    output: float
+    loss: float | None = None  # of the first training step, as is the next
+    gradient: float | None = None
 
 
 @dataclass(frozen=True)
@@ -37,6 +55,10 @@ class Job:
     seed: int
     size: Size
     batch: int
+    mode: Mode = Mode.EAGER
+    samples: int | None = None  # only the first so many of the batch; None is the whole
+    dropout: bool = True  # False for comparisons: every device draws its own
+    double: bool = False  # float64 throughout, which the CPU's own fp32 is held against
 
 
 @dataclass(frozen=True)
@@ -44,9 +66,11 @@ class Prepared:
     """A built workload, ready to be measured."""
 
     step: Work  # one iteration; reads nothing back and waits for nothing; gives a tensor on the device
-    output: Work  # whole output of the fixed input, dropout off; call it before the first step of a training
+    output: Work  # what is compared, whole: a forward pass, in training as a step has it; weights stay as they are
     close: Callable[[], None]  # drops every reference, so that memory can be given back
     settings: Mapping[str, bool | str] = field(default_factory=dict)  # the switches that were set for it
+    gradient_norm: Callable[[], float] | None = None  # training: of the gradients that the last step left
+    weights: Callable[[], Sequence[torch.Tensor]] = tuple  # one of each layer that has any, first layer first
 
 
 @dataclass(frozen=True)
@@ -63,25 +87,38 @@ class Entry:
 
     facts: Workload
     builder: Callable[[Job], Prepared]
-    precisions: Mapping[str, tuple[Precision, ...]] = field(default_factory=lambda: FP32)  # by kind of device
+    precisions: Precisions
+    modes: tuple[Mode, ...] = (Mode.EAGER, Mode.COMPILE)
+    tolerances: Mapping[Precision, Tolerance]
     kept_bytes_per_sample: int  # what a training keeps of one sample for its backward pass; 0 for inference
     network: Network | None = None  # None for an operation
     optimizer: Literal["sgd", "adam"] = "sgd"  # which decides how many copies of the weights a training keeps
 
-    def build(self, device: Device, precision: Precision, seed: int, size: Size = "real") -> Prepared:
+    def job(self, device: Device, precision: Precision, seed: int, size: Size = "real", mode: Mode = Mode.EAGER) -> Job:
+        """This workload as it is measured."""
+        batch = TINY_BATCH if size == "tiny" else self.facts.batch
+        return Job(device=device, precision=precision, seed=seed, size=size, batch=batch, mode=mode)
+
+    def build(
+        self, device: Device, precision: Precision, seed: int, size: Size = "real", mode: Mode = Mode.EAGER
+    ) -> Prepared:
         """The workload on ``device``, with every switch set; weights and inputs depend on ``seed`` alone."""
-        if precision not in self.precisions.get(device.kind, ()):
+        return self.prepare(self.job(device, precision, seed, size, mode))
+
+    def prepare(self, job: Job) -> Prepared:
+        """The workload as ``job`` wants it."""
+        kind = job.device.kind
+        if job.precision not in self.precisions.get(kind, ()) or job.mode not in self.modes:
             raise UsageProblem(
-                f"{self.facts.id} is not measured in {precision} on {device.kind}. "
+                f"{self.facts.id} is not measured in {job.precision}, {job.mode} on {kind}. "
                 "`metalmark workloads` lists the precisions of each workload."
             )
-        switches = settings.apply(precision)
-        batch = TINY_BATCH if size == "tiny" else self.facts.batch
-        work = self.builder(Job(device=device, precision=precision, seed=seed, size=size, batch=batch))
+        switches = settings.apply(job.precision)
+        work = self.builder(job)
         return replace(
             work,
-            step=device.wrap(work.step, self.facts),
-            output=device.wrap(work.output, self.facts),
+            step=job.device.wrap(work.step, self.facts),
+            output=job.device.wrap(work.output, self.facts),
             settings=switches,
         )
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from metalmark_db.words import Task
+from metalmark_db.words import Precision, Task
 
-from .base import Entry, Job, Network, Prepared, Size, described
+from .base import AUTOCAST, CONVERTED, Entry, Job, Network, Prepared, Size, Tolerance, described
 
 if TYPE_CHECKING:
     import torch
@@ -90,6 +90,13 @@ BERT_BASE_TRAIN = Entry(
         parameters=109_483_778,
     ),
     builder=_train,
+    precisions=AUTOCAST,
+    tolerances={
+        Precision.FP32: Tolerance(1e-4, loss=1e-5, gradient=1e-3),
+        Precision.TF32: Tolerance(3e-3, loss=1e-3, gradient=1e-2),
+        Precision.AMP_FP16: Tolerance(3e-3, loss=1e-3, gradient=1e-2),
+        Precision.AMP_BF16: Tolerance(3e-2, loss=1e-2, gradient=3e-2),
+    },
     kept_bytes_per_sample=114_461_712,
     network=NETWORK,
 )
@@ -109,6 +116,13 @@ BERT_BASE_INFER = Entry(
         parameters=109_483_778,
     ),
     builder=_infer,
+    precisions=CONVERTED,
+    tolerances={
+        Precision.FP32: Tolerance(1e-4),
+        Precision.TF32: Tolerance(3e-3),
+        Precision.FP16: Tolerance(3e-3),
+        Precision.BF16: Tolerance(3e-2),
+    },
     kept_bytes_per_sample=0,
     network=NETWORK,
 )

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from metalmark_db.words import Task
+from metalmark_db.words import Precision, Task
 
-from .base import Entry, Job, Network, Prepared, Size, described
+from .base import AUTOCAST, Entry, Job, Network, Prepared, Size, Tolerance, described
 
 if TYPE_CHECKING:
     import torch
@@ -36,7 +36,7 @@ def _model(size: Size) -> torch.nn.Module:
 
 def _images(size: Size, batch: int, numbers: torch.Generator) -> torch.Tensor:
     del size
-    from .building.steps import normal
+    from .building.weights import normal
 
     return normal((batch, 1, 32, 32), numbers)
 
@@ -74,6 +74,13 @@ LENET5_TRAIN = Entry(
         parameters=61_706,
     ),
     builder=_train,
+    precisions=AUTOCAST,
+    tolerances={
+        Precision.FP32: Tolerance(1e-4, loss=1e-5, gradient=1e-3),
+        Precision.TF32: Tolerance(3e-3, loss=1e-3, gradient=1e-2),
+        Precision.AMP_FP16: Tolerance(3e-3, loss=1e-3, gradient=1e-2),
+        Precision.AMP_BF16: Tolerance(3e-2, loss=1e-2, gradient=3e-2),
+    },
     kept_bytes_per_sample=49_088,
     network=NETWORK,
     optimizer="adam",

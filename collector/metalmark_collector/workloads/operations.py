@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from metalmark_db.words import Precision, Task
+from metalmark_db.words import Mode, Precision, Task
 
-from .base import Entry, Job, Prepared, described
+from .base import CONVERTED, FP32_ONLY, Entry, Job, Prepared, Tolerance, described
 
 SIDE = 2048
 COPIED_BYTES = 512 * 2**20
@@ -52,11 +52,13 @@ MATMUL_2048 = Entry(
         flops_per_iteration=2 * SIDE**3,
     ),
     builder=_matmul,
-    precisions={
-        "cpu": (Precision.FP32,),
-        "mps": (Precision.FP32, Precision.FP16),
-        "cuda": (Precision.FP32, Precision.FP16),
-        "fake": (Precision.FP32, Precision.FP16),
+    precisions=CONVERTED,
+    modes=(Mode.EAGER,),
+    tolerances={
+        Precision.FP32: Tolerance(1e-4),
+        Precision.TF32: Tolerance(3e-3),
+        Precision.FP16: Tolerance(3e-3),
+        Precision.BF16: Tolerance(3e-2),
     },
     kept_bytes_per_sample=0,
 )
@@ -75,5 +77,8 @@ COPY_BANDWIDTH = Entry(
         bytes_per_iteration=2 * COPIED_BYTES,
     ),
     builder=_copy,
+    precisions=FP32_ONLY,
+    modes=(Mode.EAGER,),
+    tolerances={Precision.FP32: Tolerance(0.0)},  # a copy is exact
     kept_bytes_per_sample=0,
 )

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from metalmark_db.words import Task
+from metalmark_db.words import Precision, Task
 
-from .base import Entry, Job, Network, Prepared, Size, described
+from .base import AUTOCAST, CONVERTED, Entry, Job, Network, Prepared, Size, Tolerance, described
 
 if TYPE_CHECKING:
     import torch
@@ -52,7 +52,7 @@ def _tamed(model: torch.nn.Module) -> torch.nn.Module:
 
 
 def _images(size: Size, batch: int, numbers: torch.Generator) -> torch.Tensor:
-    from .building.steps import normal
+    from .building.weights import normal
 
     side = 224 if size == "real" else 32
     return normal((batch, 3, side, side), numbers)
@@ -117,6 +117,13 @@ RESNET18_INFER = Entry(
         parameters=11_689_512,
     ),
     builder=_resnet18_infer,
+    precisions=CONVERTED,
+    tolerances={
+        Precision.FP32: Tolerance(1e-4),
+        Precision.TF32: Tolerance(3e-3),
+        Precision.FP16: Tolerance(3e-3),
+        Precision.BF16: Tolerance(3e-2),
+    },
     kept_bytes_per_sample=0,
     network=RESNET18,
 )
@@ -136,6 +143,13 @@ RESNET50_INFER = Entry(
         parameters=25_557_032,
     ),
     builder=_resnet50_infer,
+    precisions=CONVERTED,
+    tolerances={
+        Precision.FP32: Tolerance(1e-4),
+        Precision.TF32: Tolerance(3e-3),
+        Precision.FP16: Tolerance(3e-3),
+        Precision.BF16: Tolerance(3e-2),
+    },
     kept_bytes_per_sample=0,
     network=RESNET50,
 )
@@ -155,6 +169,13 @@ RESNET50_TRAIN = Entry(
         parameters=25_557_032,
     ),
     builder=_resnet50_train,
+    precisions=AUTOCAST,
+    tolerances={
+        Precision.FP32: Tolerance(1e-4, loss=1e-5, gradient=1e-3),
+        Precision.TF32: Tolerance(3e-3, loss=1e-3, gradient=1e-2),
+        Precision.AMP_FP16: Tolerance(3e-3, loss=1e-3, gradient=1e-2),
+        Precision.AMP_BF16: Tolerance(3e-2, loss=1e-2, gradient=3e-2),
+    },
     kept_bytes_per_sample=85_913_512,
     network=RESNET50,
 )

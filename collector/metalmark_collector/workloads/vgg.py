@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from metalmark_db.words import Task
+from metalmark_db.words import Precision, Task
 
-from .base import Entry, Job, Network, Prepared, Size, described
+from .base import AUTOCAST, Entry, Job, Network, Prepared, Size, Tolerance, described
 
 if TYPE_CHECKING:
     import torch
@@ -34,7 +34,7 @@ def _tiny() -> torch.nn.Module:
 
 
 def _images(size: Size, batch: int, numbers: torch.Generator) -> torch.Tensor:
-    from .building.steps import normal
+    from .building.weights import normal
 
     side = 224 if size == "real" else 32
     return normal((batch, 3, side, side), numbers)
@@ -72,6 +72,13 @@ VGG16_TRAIN = Entry(
         parameters=138_357_544,
     ),
     builder=_train,
+    precisions=AUTOCAST,
+    tolerances={
+        Precision.FP32: Tolerance(1e-4, loss=1e-5, gradient=1e-3),
+        Precision.TF32: Tolerance(3e-3, loss=1e-3, gradient=1e-2),
+        Precision.AMP_FP16: Tolerance(3e-3, loss=1e-3, gradient=1e-2),
+        Precision.AMP_BF16: Tolerance(3e-2, loss=1e-2, gradient=3e-2),
+    },
     kept_bytes_per_sample=73_359_272,
     network=NETWORK,
 )

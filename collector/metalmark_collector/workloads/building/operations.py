@@ -3,7 +3,9 @@
 import torch
 
 from ..base import Job, Prepared
-from .steps import CONVERTED, Held, generator, normal
+from .formats import converted
+from .steps import Held
+from .weights import generator, normal
 
 
 class Product(Held):
@@ -31,12 +33,13 @@ class Copy(Held):
 def matmul(job: Job, side: int) -> Prepared:
     """The product of two square matrices."""
     numbers = generator(job.seed + 1)
-    target, dtype = job.device.torch_device(), CONVERTED.get(job.precision, torch.float32)
-    left, right = (normal((side, side), numbers).to(device=target, dtype=dtype) for _ in range(2))
+    left, right = (
+        normal((side, side), numbers).to(device=job.device.torch_device(), dtype=converted(job)) for _ in range(2)
+    )
     return Product(left, right).prepared()
 
 
 def copy(job: Job, count: int) -> Prepared:
     """The copy of ``count`` numbers."""
     source = normal((count,), generator(job.seed + 1))
-    return Copy(source.to(job.device.torch_device())).prepared()
+    return Copy(source.to(device=job.device.torch_device(), dtype=converted(job))).prepared()

@@ -1,21 +1,19 @@
-"""From a network to work that can be measured: seeded weights and inputs, one iteration, the output."""
+"""From a prepared model to work that can be measured: one iteration, and the output that is compared."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from metalmark_db.words import Precision
+from metalmark_db.words import Mode
 
 from ..base import Job, Network, Prepared
+from .formats import LOSS_SCALE, Autocast, autocast, converted
+from .weights import drawn, generator, layers, without_dropout
 
 Optimizer = Callable[[nn.Module], torch.optim.Optimizer]
-
-# As many samples as give steady statistics; more would only lengthen the building.
-STATISTICS_SAMPLES = 8
-NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
-CONVERTED = {Precision.FP16: torch.float16, Precision.BF16: torch.bfloat16}
 
 
 def sgd(model: nn.Module) -> torch.optim.Optimizer:
@@ -31,7 +29,7 @@ def adam(model: nn.Module) -> torch.optim.Optimizer:
 def inference(job: Job, network: Network) -> Prepared:
     """The forward pass in ``eval`` and ``inference_mode``."""
     model, inputs = _on_device(job, *drawn(job, network))
-    return Inference(model.eval(), inputs).prepared()
+    return Inference(job, model.eval(), inputs).prepared()
 
 
 def training(job: Job, network: Network, optimizer: Optimizer) -> Prepared:
@@ -39,9 +37,11 @@ def training(job: Job, network: Network, optimizer: Optimizer) -> Prepared:
     model, inputs = drawn(job, network)
     with torch.inference_mode():
         classes = model.eval()(inputs[:1]).shape[-1]
-    labels = torch.randint(classes, (job.batch,), generator=generator(job.seed + 1))
+    labels = torch.randint(classes, (job.batch,), generator=generator(job.seed + 1))[: job.samples]
+    if not job.dropout:
+        without_dropout(model)
     model, inputs = _on_device(job, model.train(), inputs)
-    return Training(model, inputs, labels.to(inputs.device), optimizer(model)).prepared()
+    return Training(job, model, inputs, labels.to(inputs.device), optimizer(model)).prepared()
 
 
 class Held:
@@ -55,87 +55,95 @@ class Held:
         """What the iteration computes, whole; the same thing unless it trains."""
         return self.step()
 
+    def weights(self) -> Sequence[torch.Tensor]:
+        """Nothing, for work without a model."""
+        return ()
+
     def prepared(self) -> Prepared:
         """The work as the engine takes it."""
-        return Prepared(step=self.step, output=self.output, close=vars(self).clear)
+        return Prepared(step=self.step, output=self.output, close=vars(self).clear, weights=self.weights)
 
 
-class Inference(Held):
-    """A model and its fixed input."""
+class Modelled(Held):
+    """A model, in the mode that was asked for, and its fixed input."""
 
-    def __init__(self, model: nn.Module, inputs: torch.Tensor) -> None:
+    def __init__(self, job: Job, model: nn.Module, inputs: torch.Tensor) -> None:
         self.model, self.inputs = model, inputs
+        self.forward: Callable[[torch.Tensor], Any] = (
+            torch.compile(model, dynamic=False) if job.mode is Mode.COMPILE else model
+        )
+
+    def weights(self) -> Sequence[torch.Tensor]:
+        """One weight tensor of each layer that has any."""
+        return layers(self.model)
+
+
+class Inference(Modelled):
+    """A model in evaluation."""
 
     def step(self) -> torch.Tensor:
         """One forward pass."""
         with torch.inference_mode():
-            output: torch.Tensor = self.model(self.inputs)
+            output: torch.Tensor = self.forward(self.inputs)
         return output
 
 
-class Training(Held):
+class Training(Modelled):
     """A model in training with its one fixed batch."""
 
     def __init__(
-        self, model: nn.Module, inputs: torch.Tensor, labels: torch.Tensor, optimizer: torch.optim.Optimizer
+        self,
+        job: Job,
+        model: nn.Module,
+        inputs: torch.Tensor,
+        labels: torch.Tensor,
+        optimizer: torch.optim.Optimizer,
     ) -> None:
-        self.model, self.inputs, self.labels, self.optimizer = model, inputs, labels, optimizer
+        super().__init__(job, model, inputs)
+        self.labels, self.optimizer = labels, optimizer
+        self.autocast: Autocast = autocast(job)
+        self.scale = LOSS_SCALE.get(job.precision)
+        self.wide = torch.float64 if job.double else torch.float32  # of the loss, whatever the logits are in
 
     def step(self) -> torch.Tensor:
         """One training step; gives the loss."""
         self.optimizer.zero_grad()
-        loss = cross_entropy(self.model(self.inputs), self.labels)
-        loss.backward()  # type: ignore[no-untyped-call]
+        with self.autocast():
+            loss = cross_entropy(self.forward(self.inputs).to(self.wide), self.labels)
+        if self.scale is None:
+            loss.backward()  # type: ignore[no-untyped-call]
+        else:
+            (loss * self.scale).backward()  # type: ignore[no-untyped-call]
+            torch._foreach_mul_(self._gradients(), 1 / self.scale)
         self.optimizer.step()
         return loss.detach()
 
     def output(self) -> torch.Tensor:
-        """Dropout off; batch-norm by its stored statistics, which stay as they are."""
-        self.model.eval()
-        with torch.inference_mode():
-            output: torch.Tensor = self.model(self.inputs)
-        self.model.train()
-        return output
+        """The logits of the next step, which is the first one's to compare; only running averages move."""
+        with self.autocast():
+            output: torch.Tensor = self.forward(self.inputs)
+        return output.detach()
 
+    def gradient_norm(self) -> float:
+        """Norm of all gradients that the last step left, summed on the CPU in double precision."""
+        norms = [float(torch.linalg.vector_norm(one.cpu(), dtype=torch.float64)) for one in self._gradients()]
+        return float(torch.tensor(norms, dtype=torch.float64).norm())
 
-def generator(seed: int) -> torch.Generator:
-    """Random numbers from the CPU, so that every device gets the same."""
-    return torch.Generator(device="cpu").manual_seed(seed)
+    def prepared(self) -> Prepared:
+        """The work as the engine takes it."""
+        return Prepared(
+            step=self.step,
+            output=self.output,
+            close=vars(self).clear,
+            gradient_norm=self.gradient_norm,
+            weights=self.weights,
+        )
 
-
-def normal(shape: tuple[int, ...], numbers: torch.Generator) -> torch.Tensor:
-    """Standard normal input."""
-    return torch.randn(shape, generator=numbers, device="cpu")
-
-
-def drawn(job: Job, network: Network) -> tuple[nn.Module, torch.Tensor]:
-    """The prepared model and its input, both on the CPU in single precision."""
-    torch.manual_seed(job.seed)  # also the stream of dropout, on every device
-    model = network.model(job.size)
-    # Another seed than the weights': the same stream would repeat itself in the first layer.
-    inputs = network.inputs(job.size, job.batch, generator(job.seed + 1))
-    take_statistics(model, inputs[:STATISTICS_SAMPLES])
-    return model, inputs
-
-
-def take_statistics(model: nn.Module, sample: torch.Tensor) -> None:
-    """Give every batch-norm the statistics of ``sample``; fresh ones shrink the signal until it is lost."""
-    norms = [module for module in model.modules() if isinstance(module, NORMS)]
-    if not norms:
-        return
-    model.eval()
-    momenta = [norm.momentum for norm in norms]
-    for norm in norms:
-        norm.momentum = None  # the plain average of what it sees, here one batch
-        norm.train()
-    with torch.inference_mode():
-        model(sample)
-    for norm, momentum in zip(norms, momenta, strict=True):
-        norm.momentum = momentum
+    def _gradients(self) -> list[torch.Tensor]:
+        return [one.grad for one in self.model.parameters() if one.grad is not None]
 
 
 def _on_device(job: Job, model: nn.Module, inputs: torch.Tensor) -> tuple[nn.Module, torch.Tensor]:
-    target = job.device.torch_device()
-    dtype = CONVERTED.get(job.precision)
+    target, dtype = job.device.torch_device(), converted(job)
     model = model.to(device=target, dtype=dtype)
     return model, inputs.to(device=target, dtype=dtype if inputs.is_floating_point() else None)

@@ -1,0 +1,57 @@
+"""How far one tensor is from another, whatever their size: in pieces, in double precision, on the CPU."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+
+_PIECE = 2**22  # numbers: a copy of half a gigabyte must not cost gigabytes to compare
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What a comparison found."""
+
+    norm: float  # of the difference over the norm of the reference
+    largest: float  # single difference
+    largest_rms: float  # the same over the root mean square of the reference
+    not_finite: int  # numbers of the output that are NaN or infinite
+    count: int
+    reference_rms: float
+
+
+def difference(output: torch.Tensor, reference: torch.Tensor) -> Difference:
+    """The difference of ``output``, wherever it lies, from ``reference`` of the same shape."""
+    squares = reference_squares = largest = 0.0
+    not_finite = 0
+    for piece, right in zip(_pieces(output), _pieces(reference), strict=True):
+        off = piece - right
+        squares += float(off.square().sum())
+        largest = max(largest, float(off.abs().max()))
+        reference_squares += float(right.square().sum())
+        not_finite += int((~piece.isfinite()).sum())
+    rms = (reference_squares / reference.numel()) ** 0.5
+    return Difference(
+        norm=_over(squares**0.5, reference_squares**0.5),
+        largest=largest,
+        largest_rms=_over(largest, rms),
+        not_finite=not_finite,
+        count=output.numel(),
+        reference_rms=rms,
+    )
+
+
+def input_dependence(output: torch.Tensor) -> float | None:
+    """How much the first two samples' outputs differ, over the size of the first; None for one sample."""
+    if output.dim() == 0 or len(output) < 2:  # noqa: PLR2004 - the two that are compared
+        return None
+    first, second = (output[sample].detach().cpu().double() for sample in (0, 1))
+    return _over(float((first - second).norm()), float(first.norm()))
+
+
+def _pieces(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
+    return (piece.cpu().double() for piece in torch.split(tensor.detach().reshape(-1), _PIECE))
+
+
+def _over(part: float, whole: float) -> float:
+    return part / whole if whole else (0.0 if part == 0 else float("inf"))

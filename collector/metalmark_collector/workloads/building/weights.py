@@ -1,0 +1,66 @@
+"""Seeded weights and inputs, prepared on the CPU so that a wrong device cannot look right."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+
+from ..base import Job, Network
+
+# As many samples as give steady statistics; more would only lengthen the building.
+STATISTICS_SAMPLES = 8
+NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+
+
+def generator(seed: int) -> torch.Generator:
+    """Random numbers from the CPU, so that every device gets the same."""
+    return torch.Generator(device="cpu").manual_seed(seed)
+
+
+def normal(shape: tuple[int, ...], numbers: torch.Generator) -> torch.Tensor:
+    """Standard normal input."""
+    return torch.randn(shape, generator=numbers, device="cpu")
+
+
+def drawn(job: Job, network: Network) -> tuple[nn.Module, torch.Tensor]:
+    """The prepared model and its input, both on the CPU in single precision."""
+    torch.manual_seed(job.seed)  # also the stream of dropout, on every device
+    model = network.model(job.size)
+    # Another seed than the weights': the same stream would repeat itself in the first layer.
+    inputs = network.inputs(job.size, job.batch, generator(job.seed + 1))
+    take_statistics(model, inputs[:STATISTICS_SAMPLES])
+    return model, inputs[: job.samples]
+
+
+def take_statistics(model: nn.Module, sample: torch.Tensor) -> None:
+    """Give every batch-norm the statistics of ``sample``; fresh ones shrink the signal until it is lost."""
+    norms = [module for module in model.modules() if isinstance(module, NORMS)]
+    if not norms:
+        return
+    model.eval()
+    momenta = [norm.momentum for norm in norms]
+    for norm in norms:
+        norm.momentum = None  # the plain average of what it sees, here one batch
+        norm.train()
+    with torch.inference_mode():
+        model(sample)
+    for norm, momentum in zip(norms, momenta, strict=True):
+        norm.momentum = momentum
+
+
+def without_dropout(model: nn.Module) -> None:
+    """Switch dropout off for good, also where a model keeps its rate as a plain number."""
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+        if isinstance(getattr(module, "dropout_prob", None), float):  # BERT's attention in transformers 4
+            vars(module)["dropout_prob"] = 0.0
+
+
+def layers(model: nn.Module) -> Sequence[torch.Tensor]:
+    """The weight tensor of each layer that has one of its own, in the model's order."""
+    own = (
+        [one for name, one in module.named_parameters(recurse=False) if name.endswith("weight")]
+        for module in model.modules()
+    )
+    return [weights[0] for weights in own if weights]
