@@ -1,6 +1,5 @@
 """Shows the finished site: a small server of static files on this machine only."""
 
-import errno
 import functools
 import http.server
 import webbrowser
@@ -82,9 +81,8 @@ def open_server(folder: Path, port: int | None = None) -> http.server.ThreadingH
     for candidate in ports:
         try:
             return http.server.ThreadingHTTPServer((HOST, candidate), handler)
-        except OSError as problem:
-            if problem.errno not in (errno.EADDRINUSE, errno.EACCES):
-                raise
+        except OSError:  # taken, or not ours to take
+            continue
     raise SiteProblem(f"No port is free for the site: tried {ports[0]} to {ports[-1]}. Name another one with --port.")
 
 

@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -117,14 +117,6 @@ def mac(chip: str, cpu: int, gpu: int, memory: int) -> Machine:
     return Machine(vendor="Apple", chip=chip, cpu_cores=cpu, gpu_name=chip, gpu_cores=gpu, memory_bytes=memory * 2**30)
 
 
-@pytest.fixture
-def empty(tmp_path: Path) -> Iterator[sa.Engine]:
-    """A database without a run; the published figures are in it."""
-    engine = store.open_database(f"sqlite:///{tmp_path / 'empty.sqlite'}")
-    yield engine
-    engine.dispose()
-
-
 def fill(engine: sa.Engine) -> None:
     """Store runs of Macs, a PC with a GPU, a virtual machine, failures and hostile names."""
     failed = (
@@ -168,12 +160,6 @@ def facts(filled: sa.Engine) -> Facts:
 def hostile() -> tuple[str, ...]:
     """Names that would be markup, if anything let them."""
     return HOSTILE
-
-
-@pytest.fixture
-def store_run() -> Callable[..., int]:
-    """``add_run`` for tests that make databases of their own."""
-    return add_run
 
 
 @pytest.fixture(scope="session")

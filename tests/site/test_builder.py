@@ -9,15 +9,17 @@ from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 import pytest
-import sqlalchemy as sa
 import yaml
 
+from metalmark_db.cli import main
 from metalmark_db.errors import UsageProblem
 from metalmark_site import builder
-from metalmark_site.builder import BuildReport, build, build_site, check_out
+from metalmark_site.builder import BuildReport, build_site, check_out
 from metalmark_site.errors import SiteProblem
 from metalmark_site.facts import Facts
-from metalmark_site.mkdocs import MARK, write_config
+from metalmark_site.figures import Figure
+from metalmark_site.finish import finish
+from metalmark_site.mkdocs import MARK, run_mkdocs, write_config
 from metalmark_site.pages import PAGES
 
 ROOT = Path(__file__).parents[2]
@@ -38,6 +40,12 @@ class Page(HTMLParser):
         self.elements.append((tag, dict(attrs)))
         if tag == "a":
             self.links.append(dict(attrs).get("href") or "")
+
+
+@pytest.fixture(scope="module")
+def parsed(pages: dict[str, str]) -> dict[str, Page]:
+    """The same pages, parsed."""
+    return {path: Page(text) for path, text in pages.items()}
 
 
 @pytest.fixture(scope="module")
@@ -72,19 +80,19 @@ def test_no_placeholder_is_left_and_the_dialogue_has_a_name(pages: dict[str, str
         assert 'role="dialog" aria-label="Search"' in text
 
 
-def test_no_page_refers_to_another_host_but_by_links(pages: dict[str, str]) -> None:
+def test_no_page_refers_to_another_host_but_by_links(parsed: dict[str, Page]) -> None:
     """Scripts, styles and pictures are the site's own."""
-    for text in pages.values():
-        for tag, attributes in Page(text).elements:
+    for page in parsed.values():
+        for tag, attributes in page.elements:
             target = attributes.get("src") or (attributes.get("href") if tag == "link" else None) or ""
             assert not urlsplit(target).netloc
             assert "style" not in attributes
 
 
-def test_hostile_names_are_text_in_every_page(pages: dict[str, str]) -> None:
+def test_hostile_names_are_text_in_every_page(pages: dict[str, str], parsed: dict[str, Page]) -> None:
     """Names, versions, titles and descriptions of contributed runs become no element, handler or address."""
-    for text in pages.values():
-        for tag, attributes in Page(text).elements:
+    for path, text in pages.items():
+        for tag, attributes in parsed[path].elements:
             assert not [name for name in attributes if name.startswith("on")]
             assert not (attributes.get("href") or "").startswith("javascript:")
             assert (tag, attributes.get("src")) != ("img", "x")
@@ -93,15 +101,15 @@ def test_hostile_names_are_text_in_every_page(pages: dict[str, str]) -> None:
     assert "workloads/hostile-work/index.html" in pages
 
 
-def test_every_page_can_be_reached_and_every_link_leads_somewhere(pages: dict[str, str]) -> None:
+def test_every_page_can_be_reached_and_every_link_leads_somewhere(parsed: dict[str, Page]) -> None:
     """From the home page on, by links alone; pages of chips, workloads and sources are not in the navigation."""
     host = "http://site/"
-    known = {urljoin(host, path.removesuffix("index.html")) for path in pages} - {urljoin(host, "404.html")}
+    known = {urljoin(host, path.removesuffix("index.html")) for path in parsed} - {urljoin(host, "404.html")}
     seen, ahead = set(), [host]
     while ahead:
         here = ahead.pop()
         seen.add(here)
-        for link in Page(pages[f"{here.removeprefix(host)}index.html"]).links:
+        for link in parsed[f"{here.removeprefix(host)}index.html"].links:
             target = urljoin(here, link).partition("#")[0]
             if target.startswith(host) and not target.endswith(".txt"):
                 assert target in known
@@ -125,24 +133,29 @@ def test_the_search_index_holds_no_tables_of_figures(html: Path) -> None:
     assert (html / "search" / "search_index.json").stat().st_size < 100_000
 
 
-def test_two_builds_are_the_same_bytes(facts: Facts, tmp_path: Path) -> None:
+def test_a_second_build_replaces_the_first_with_the_same_bytes(facts: Facts, tmp_path: Path) -> None:
     """Same rows, same site; only the compressed site map carries the time of day."""
     small = Facts(results=facts.results, runs=facts.runs, workloads=facts.workloads, chips=facts.chips[:4])
-    first, second = build_site(small, tmp_path / "one"), build_site(small, tmp_path / "two")
-    once, again = files(first.out / "html"), files(second.out / "html")
+    once = files(build_site(small, tmp_path).out)
+    (tmp_path / "html" / "stale.html").touch()
+    again = files(build_site(small, tmp_path).out)
     assert once.keys() == again.keys()
-    assert [name for name in once if once[name] != again[name] and name != "sitemap.xml.gz"] == []
+    assert [name for name in once if once[name] != again[name] and name != "html/sitemap.xml.gz"] == []
 
 
-def test_an_empty_database_gives_a_site_with_the_published_figures(empty: sa.Engine, tmp_path: Path) -> None:
+def test_the_command_builds_a_first_site_with_the_published_figures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The first site holds real Macs, and says that nothing is measured yet; its steps are told."""
-    said: list[str] = []
-    report = build(empty, tmp_path / "out", said.append)
-    home = (report.out / "html" / "index.html").read_text(encoding="utf-8")
-    assert "holds no measured run yet" in home
-    assert (report.runs, report.published) == (0, 4761)
-    assert said[0] == "reading the database"
-    assert (report.out / "html/chips/apple-m5-pro/index.html").exists()
+    with pytest.raises(SystemExit) as end:
+        main(["build", "--out", str(tmp_path / "out"), "--db", str(tmp_path / "empty.sqlite")])
+    output = capsys.readouterr()
+    assert end.value.code in {0, None}
+    assert "4,761 published figures" in output.out
+    assert output.err.startswith("reading the database ...")
+    html = tmp_path / "out" / "html"
+    assert "holds no measured run yet" in (html / "index.html").read_text(encoding="utf-8")
+    assert (html / "chips/apple-m5-pro/index.html").exists()
 
 
 def test_a_build_that_fails_leaves_the_old_site(facts: Facts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,6 +195,22 @@ def test_the_sources_of_the_site_survive_a_build(built: BuildReport) -> None:
     assert copy.read_text(encoding="utf-8").startswith(MARK)
     assert written["site_dir"] == str(built.out / "html")
     assert written["docs_dir"] == str(built.out / "pages")
+
+
+def test_a_figure_without_a_place_is_a_fault(built: BuildReport, facts: Facts, tmp_path: Path) -> None:
+    """A template that forgets its figure does not lose it in silence."""
+    (tmp_path / "index.html").write_text('<meta charset="utf-8">', encoding="utf-8")
+    with pytest.raises(SiteProblem, match="lost-figure"):
+        finish(tmp_path, [Figure(id="lost-figure", caption="c")], {})
+
+
+def test_what_mkdocs_complains_about_is_an_error(tmp_path: Path) -> None:
+    """A link to a page that is not there stops the build, with MkDocs' own words."""
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "index.md").write_text("[lost](nowhere.md)", encoding="utf-8")
+    write_config(tmp_path / "mkdocs.yml", tmp_path / "pages", tmp_path / "html")
+    with pytest.raises(SiteProblem, match=r"nowhere\.md"):
+        run_mkdocs(tmp_path / "mkdocs.yml")
 
 
 def mkdocs(folder: Path) -> subprocess.CompletedProcess[str]:

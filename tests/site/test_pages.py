@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 
+import msgspec
 import pytest
 
 from metalmark_site.content import chips, gpu_or_cpu, home, published, workloads
@@ -90,6 +91,13 @@ def test_a_guest_is_shown_apart_and_never_ranked(facts: Facts, pages: dict[str, 
     assert "Only virtual machines" in pages["chips/amd-epyc-7b13.md"]
 
 
+def test_a_workload_without_a_time_still_has_a_page(facts: Facts) -> None:
+    """It says that no machine has measured it."""
+    pages = written(Facts(workloads=facts.workloads[:1]))
+    (path,) = [path for path in pages if path.startswith("workloads/") and path != "workloads/index.md"]
+    assert "No machine that can be ranked has measured this version yet" in pages[path]
+
+
 def test_failures_are_named_with_their_reason(facts: Facts) -> None:
     """What did not work is a row with words, on the page of the workload and of the chip."""
     page = only(content for content in chips.each(facts) if content.path == "chips/apple-m1.md")
@@ -149,8 +157,6 @@ def test_macs_stand_in_the_order_of_their_age(facts: Facts) -> None:
 
 def test_operations_unknown_to_the_table_stand_under_the_last_heading(facts: Facts) -> None:
     """A new operation of the source is not lost."""
-    import msgspec  # noqa: PLC0415 - only here
-
     pair = msgspec.structs.replace(facts.speed_pairs[-1], source_id="mlx_benchmark", workload="op/fft")
     page = only(gpu_or_cpu.page(Facts(speed_pairs=(pair,), sources=facts.sources)))
     assert [section["title"] for section in page.context["sections"]] == ["Other operations"]  # type: ignore[attr-defined]
