@@ -6,7 +6,7 @@ from enum import StrEnum
 from msgspec import Struct
 from rich.text import Text
 
-from metalmark_db import output
+from metalmark_db.output import say
 from metalmark_db.record import Conditions, Machine, Software
 from metalmark_db.terminal import gibibytes, harmless, significant
 
@@ -59,12 +59,10 @@ def concerns(machine: Machine, software: Software, conditions: Conditions, busy:
 
 def show(found: Sequence[Concern]) -> None:
     """Say it on standard error."""
-    screen = output.console(stderr=True)
     if found:
-        screen.print("These spoil the numbers; the run starts all the same:")
+        say("These spoil the numbers; the run starts all the same:", stderr=True)
     for concern in found:
-        line = Text.assemble("- ", (harmless(concern.what), "bold"), " ", harmless(concern.todo))
-        screen.print(line, soft_wrap=not screen.is_terminal)
+        say(Text.assemble("- ", (harmless(concern.what), "bold"), " ", harmless(concern.todo)), stderr=True)
 
 
 def _of_software(software: Software) -> Iterator[Concern]:

@@ -13,15 +13,17 @@ from msgspec import Struct
 
 from metalmark_db import store
 from metalmark_db.errors import MissingPart, UsageProblem
-from metalmark_db.record import Case, RunHead
-from metalmark_db.words import Effort, Precision
+from metalmark_db.record import Case, Conditions, Machine, RunHead
+from metalmark_db.words import Effort, Outcome, Precision, Reason
 
-from . import devices
+from . import devices, resume
 from .budget import Budget
-from .fingerprint import Probe, local_probe, read_conditions, read_machine, read_software
+from .fingerprint import Probe, local_probe, read_conditions
+from .look import Seen, look
 from .messages import Hello
 from .plan import Plan, make_plan
 from .progress import Progress, Watcher
+from .resume import Earlier
 from .runner import run_plan
 from .workloads import WORKLOADS
 
@@ -34,6 +36,7 @@ class Request(Struct, frozen=True, kw_only=True):
     workloads: tuple[str, ...] = ()
     precisions: tuple[Precision, ...] = ()
     size: Literal["real", "tiny"] = "real"
+    force: bool = False  # start cases that are thought to need more memory than there is, too
 
 
 class Sitting(Struct, frozen=True, kw_only=True):
@@ -42,46 +45,59 @@ class Sitting(Struct, frozen=True, kw_only=True):
     run_id: int
     finished: bool
     cases: tuple[Case, ...]
+    head: RunHead
+    conditions: tuple[Conditions, ...]  # before and after; of a run that was continued, of each sitting known
 
 
 class Recorder:
-    """Stores a run from its first outcome on, so that a run of which nothing came leaves no trace."""
+    """Stores a run from its first outcome on, so that a run of which nothing came leaves no trace.
 
-    def __init__(self, engine: sa.Engine, head: RunHead, plan: Plan) -> None:
+    With the first outcome every case of the plan is stored as interrupted. So a run says at any moment
+    what it planned, and one that is killed can be continued like one that was interrupted.
+    """
+
+    def __init__(self, engine: sa.Engine, head: RunHead, plan: Plan, run_id: int | None = None) -> None:
         self._engine = engine
         self._head = head
-        self._facts = [WORKLOADS[name].facts for name in _names(plan)]
-        self.run_id: int | None = None
+        self._plan = plan
+        self.run_id = run_id
 
     def greeted(self, hello: Hello) -> None:
-        """Take over what only a running torch knows of itself."""
+        """Take over what only a running torch knows of itself.
+
+        Raises:
+            UsageProblem: the run is continued, and this torch is not the one that it began with.
+        """
         software = msgspec.structs.replace(
             self._head.software,
             torch_version=hello.torch_version,
             torch_git=hello.torch_git,
             torch_debug=hello.torch_debug,
         )
+        if self.run_id is not None:
+            resume.require_same(self.run_id, self._head, software)
         self._head = msgspec.structs.replace(self._head, software=software)
 
     def save(self, case: Case) -> None:
         """Store a case, and the run before its first one."""
         if self.run_id is None:
-            self.run_id = store.begin_run(self._engine, self._head, self._facts)
+            planned = [one for cases in self._plan.cases.values() for one in cases]
+            facts = {one.workload: WORKLOADS[one.workload].facts for one in planned}
+            waiting = [one.ended(Outcome.NOT_RUN, Reason.INTERRUPTED) for one in planned]
+            self.run_id = store.begin_run(self._engine, self._head, list(facts.values()), waiting)
         store.save_case(self._engine, self.run_id, case)
 
 
-def plan_sitting(request: Request, probe: Probe) -> Plan:
+def plan_sitting(request: Request, machine: Machine) -> Plan:
     """What this machine would measure.
 
     Raises:
         UsageProblem: a name is unknown, or nothing is left to measure.
-        MissingPart: torch is not installed.
     """
-    require_torch()
     for kind in request.devices:
         if kind not in devices.CHOICES:
             raise UsageProblem(f"There is no device {kind!r}. Choose among: {', '.join(devices.CHOICES)}.")
-    kinds: Sequence[str] = request.devices or devices.default_devices(read_machine(probe))
+    kinds: Sequence[str] = request.devices or devices.default_devices(machine)
     return make_plan(
         request.effort,
         kinds,
@@ -91,18 +107,24 @@ def plan_sitting(request: Request, probe: Probe) -> Plan:
     )
 
 
-def sit(engine: sa.Engine, request: Request, plan: Plan, watcher: Watcher, probe: Probe | None = None) -> Sitting:
-    """Measure the plan and store every outcome as it comes; an interrupted run keeps what was measured."""
+def sit(
+    engine: sa.Engine,
+    request: Request,
+    plan: Plan,
+    watcher: Watcher,
+    probe: Probe | None = None,
+    *,
+    seen: Seen | None = None,
+    earlier: Earlier | None = None,
+) -> Sitting:
+    """Measure the plan, or what is left of an ``earlier`` run, and store every outcome as it comes.
+
+    An interrupted run keeps what was measured.
+    """
     probe = probe or local_probe()
-    head = RunHead(
-        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        effort=plan.effort,
-        seed=plan.seed,
-        machine=read_machine(probe),
-        software=read_software(probe),
-        conditions_before=read_conditions(probe),
-    )
-    recorder = Recorder(engine, head, plan)
+    seen = seen or look(probe)
+    head = earlier.head if earlier else _head(plan, seen)
+    recorder = Recorder(engine, head, plan, earlier.run_id if earlier else None)
     progress = Progress(
         plan=plan,
         machine=head.machine,
@@ -110,13 +132,34 @@ def sit(engine: sa.Engine, request: Request, plan: Plan, watcher: Watcher, probe
         watcher=watcher,
         budget=Budget(aimed_s=plan.aimed_s, limit_s=plan.limit_s, began=time.monotonic()),
         size=request.size,
-        memory_bytes=head.conditions_before.memory_available_bytes,
+        force=request.force,
+        memory_bytes=seen.conditions.memory_available_bytes,
         greeted=recorder.greeted,
+        cases={case.key: case for case in earlier.cases} if earlier else {},
+        done=earlier.done if earlier else set(),
     )
     finished = run_plan(progress)
     assert recorder.run_id is not None  # noqa: S101 - every planned case has been saved
-    store.finish_run(engine, recorder.run_id, read_conditions(probe), finished=finished)
-    return Sitting(run_id=recorder.run_id, finished=finished, cases=tuple(progress.cases.values()))
+    after = read_conditions(probe)
+    store.finish_run(engine, recorder.run_id, after, finished=finished)
+    return Sitting(
+        run_id=recorder.run_id,
+        finished=finished,
+        cases=tuple(progress.cases.values()),
+        head=head,
+        conditions=(head.conditions_before, seen.conditions, after),
+    )
+
+
+def _head(plan: Plan, seen: Seen) -> RunHead:
+    return RunHead(
+        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        effort=plan.effort,
+        seed=plan.seed,
+        machine=seen.machine,
+        software=seen.software,
+        conditions_before=seen.conditions,
+    )
 
 
 def require_torch() -> None:
@@ -130,7 +173,3 @@ def require_torch() -> None:
             "Measuring needs torch, which is not installed beside Metalmark. Install it with: "
             "pip install 'metalmark[bench]'"
         )
-
-
-def _names(plan: Plan) -> list[str]:
-    return list(dict.fromkeys(case.workload for cases in plan.cases.values() for case in cases))

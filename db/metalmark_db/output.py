@@ -6,12 +6,16 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, JustifyMethod
 from rich.table import Table
+from rich.text import Text
 
 from .ask import Answer
 from .errors import UsageProblem
 from .terminal import harmless
+
+_GAP = 2  # between columns
 
 Form = Callable[[Answer], None]
 
@@ -29,15 +33,55 @@ def show_answer(answer: Answer, form: Form) -> None:
 
 
 def table(
-    title: str | None, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Sequence[str] = ()
+    title: str | None,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    right: Sequence[str] = (),
+    shed: Sequence[str] = (),
 ) -> None:
-    """Print a table whose cells are plain text, however hostile; columns of ``right`` are aligned right."""
-    drawn = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for name in columns:
-        drawn.add_column(harmless(name), justify="right" if name in right else "left", overflow="fold")
-    for row in rows:
-        drawn.add_row(*(harmless(cell) for cell in row))
-    console().print(drawn, markup=False, emoji=False)
+    """Print a table whose cells are plain text, however hostile; columns of ``right`` are aligned right.
+
+    On a narrow terminal the columns of ``shed`` are left out, in that order, until it fits.
+    """
+    screen = console()
+    drawn = fitted(columns, rows, screen.width, right=right, shed=shed)
+    drawn.title, drawn.title_justify = title, "left"
+    screen.print(drawn, markup=False, emoji=False)
+
+
+def fitted(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    width: int,
+    *,
+    right: Sequence[str] = (),
+    shed: Sequence[str] = (),
+    cut: bool = False,
+) -> Table:
+    """The table that fits a width: some columns left out, and what is still too long folded, or cut."""
+    # Text, not str: a cell is never read as markup.
+    cells = [[cell if isinstance(cell, Text) else Text(harmless(cell)) for cell in row] for row in rows]
+    kept = list(range(len(columns)))
+    for name in shed:
+        if breadth([columns[place] for place in kept], [[row[place] for place in kept] for row in cells]) <= width:
+            break
+        kept.remove(columns.index(name))
+    drawn = Table(box=None, pad_edge=False, header_style="bold")
+    for place in kept:
+        name = harmless(columns[place])
+        justify: JustifyMethod = "right" if columns[place] in right else "left"
+        # A row that is cut must stay one line: only the first column gives way.
+        drawn.add_column(name, justify=justify, overflow="ellipsis" if cut else "fold", no_wrap=cut and place > 0)
+    for row in cells:
+        drawn.add_row(*(row[place] for place in kept))
+    return drawn
+
+
+def breadth(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
+    """Characters that a table takes from left to right, with the gaps between its columns."""
+    widths = (max(cell_len(str(cell)) for cell in column) for column in zip(columns, *rows, strict=True))
+    return sum(width + _GAP for width in widths) - _GAP
 
 
 def console(stderr: bool = False) -> Console:
@@ -45,6 +89,12 @@ def console(stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else 200
     return Console(file=stream, markup=False, emoji=False, highlight=False, width=width, soft_wrap=False)
+
+
+def say(text: str | Text, *, stderr: bool = False) -> None:
+    """Print a paragraph: its words wrapped on a terminal, one line in a pipe."""
+    screen = console(stderr=stderr)
+    screen.print(Text(harmless(text)) if isinstance(text, str) else text, soft_wrap=not screen.is_terminal)
 
 
 def _print_table(answer: Answer) -> None:

@@ -23,6 +23,8 @@ _COLUMNS = (
     "outcome",
 )
 _RIGHT = ("median", "95 % interval", "per second", "TFLOP/s", "over CPU")
+# What a narrow terminal can do without, first to last.
+_SHED = ("TFLOP/s", "per second", "95 % interval", "precision", "over CPU")
 
 
 def show_run(engine: sa.Engine, run_id: int | None, *, as_json: bool = False) -> None:
@@ -39,7 +41,7 @@ def show_run(engine: sa.Engine, run_id: int | None, *, as_json: bool = False) ->
         return
     screen = output.console()
     screen.print(machine_line(run), soft_wrap=True)
-    output.table(None, _COLUMNS, [_cells(row) for row in rows], right=_RIGHT)
+    output.table(None, _COLUMNS, [_cells(row) for row in rows], right=_RIGHT, shed=_SHED)
     for line in _remarks(rows):
         screen.print(line, soft_wrap=True)
 
@@ -74,10 +76,11 @@ def _cells(row: ResultRow) -> tuple[str, ...]:
     if row.low_s is not None and row.high_s is not None:
         interval = f"{seconds(row.low_s)} – {seconds(row.high_s)}"
     outcome = row.outcome + (f" ({row.reason})" if row.reason else "")
+    outcome += " (partly on the CPU)" if row.fallback else ""
     return (
         row.workload,
         row.device,
-        row.precision,
+        row.precision if row.mode == "eager" else f"{row.precision} {row.mode}",
         seconds(row.median_s),
         interval,
         f"{significant(row.items_per_s)} {row.item}s" if row.items_per_s else "",

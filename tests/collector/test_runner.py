@@ -129,7 +129,10 @@ def test_a_killed_run_keeps_what_was_measured_and_its_worker_ends(tmp_path: Path
     run.kill()
     run.communicate(timeout=60)
     rows = queries.results(open_database(str(tmp_path / "m.sqlite")))
-    assert [(row.workload, row.outcome) for row in rows] == [("lenet5-train-b128", "ok")]
+    assert [(row.workload, row.outcome, row.reason) for row in rows] == [
+        ("lenet5-train-b128", "ok", None),
+        ("resnet18-infer-b32", "not_run", "interrupted"),  # planned: --resume goes on with it
+    ]
     assert not queries.runs(open_database(str(tmp_path / "m.sqlite")))[0].finished
     _assert_gone(workers)
 

@@ -3,49 +3,100 @@
 import signal
 from typing import Annotated
 
+import sqlalchemy as sa
 import typer
 
 from metalmark_db import report
 from metalmark_db.commands.query import DB
+from metalmark_db.errors import UsageProblem
 from metalmark_db.store import open_database
 from metalmark_db.words import Effort, Precision
 
-from .. import devices, notices, sitting, watch
-from ..fingerprint import local_probe
+from .. import devices, estimate, notices, preflight, resume, sitting, watch
+from ..awake import awake
+from ..busy import busiest
+from ..fingerprint import Probe, local_probe
+from ..look import Seen, look
+from ..plan import Plan
+from ..resume import Earlier
 
 _INTERRUPTED = 130
 
 
 def run(
-    effort: Annotated[Effort, typer.Option(help="How much to measure.")] = Effort.QUICK,
+    effort: Annotated[Effort | None, typer.Option(help="How much to measure; quick when left out.")] = None,
     device: Annotated[
         list[str] | None, typer.Option(help=f"Device to measure ({', '.join(devices.CHOICES)}); repeat for several.")
     ] = None,
     workload: Annotated[list[str] | None, typer.Option(help="Only this workload; repeat for several.")] = None,
     precision: Annotated[list[Precision] | None, typer.Option(help="Only this precision; repeat for several.")] = None,
+    only_estimate: Annotated[
+        bool, typer.Option("--estimate", help="Print what would be measured and how long it takes; run nothing.")
+    ] = False,
+    go_on: Annotated[
+        bool, typer.Option("--resume", help="Continue the last unfinished run, of --effort where one is named.")
+    ] = False,
+    force: Annotated[bool, typer.Option(help="Start cases that seem to need more memory than there is, too.")] = False,
     db: Annotated[str | None, DB] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Measure this machine and store the results.
 
     Nothing is downloaded and nothing is sent anywhere. Every case is stored as it ends; Ctrl-C keeps
-    what was measured.
+    what was measured, and --resume goes on from there.
 
-    Examples: metalmark run; metalmark run --device cpu --workload matmul-2048
+    Examples: metalmark run; metalmark run --device cpu --workload matmul-2048; metalmark run --resume
     """
     request = sitting.Request(
-        effort=effort,
+        effort=effort or Effort.QUICK,
         devices=tuple(device or ()),
         workloads=tuple(workload or ()),
         precisions=tuple(precision or ()),
+        force=force,
     )
     probe = local_probe()
-    plan = sitting.plan_sitting(request, probe)
-    engine = open_database(db)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended politely, it keeps what was measured as well
-    with watch.watcher(plan) as watcher:
-        ended = sitting.sit(engine, request, plan, watcher, probe)
+    seen = look(probe)
+    engine, plan, earlier = _continued(request, seen, effort, db) if go_on else _planned(request, seen, db)
+    if only_estimate:
+        found = estimate.estimate(engine, plan, seen.machine, earlier.done if earlier else ())
+        estimate.show(found, as_json=as_json)
+        return
+    ended = _measure(engine, request, plan, probe, seen, earlier)
     report.show_run(engine, ended.run_id, as_json=as_json)
     notices.after(ended)
     if not ended.finished:
         raise typer.Exit(_INTERRUPTED)
+
+
+_Planned = tuple[sa.Engine, Plan, Earlier | None]
+
+
+def _planned(request: sitting.Request, seen: Seen, db: str | None) -> _Planned:
+    plan = sitting.plan_sitting(request, seen.machine)
+    return open_database(db), plan, None
+
+
+def _continued(request: sitting.Request, seen: Seen, effort: Effort | None, db: str | None) -> _Planned:
+    if request.devices or request.workloads or request.precisions:
+        raise UsageProblem(
+            "--resume continues what an unfinished run has planned; leave out --device, --workload and --precision."
+        )
+    engine = open_database(db)
+    earlier = resume.find(engine, seen, effort)
+    return engine, earlier.plan, earlier
+
+
+def _measure(
+    engine: sa.Engine,
+    request: sitting.Request,
+    plan: Plan,
+    probe: Probe,
+    seen: Seen,
+    earlier: Earlier | None,
+) -> sitting.Sitting:
+    """The sitting itself, watched, on a machine that is kept awake."""
+    sitting.require_torch()
+    preflight.show(preflight.concerns(seen.machine, seen.software, seen.conditions, busiest()))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended politely, it keeps what was measured as well
+    with awake(), watch.watcher(plan, earlier) as watcher:
+        return sitting.sit(engine, request, plan, watcher, probe, seen=seen, earlier=earlier)
