@@ -1,9 +1,10 @@
 """The measuring loop: blocks of iterations on a device, timed so that the device has finished."""
 
+import contextlib
 import gc
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -70,12 +71,8 @@ def measure(session: Session, number: int) -> Round:
         OverBudget: the time of the case ends before one block after the first call.
         Unsynchronized: a residual wait shows that synchronize did not wait.
     """
-    gc.collect()
-    gc.freeze()
-    try:
+    with _frozen():
         return _measure(session, number)
-    finally:
-        gc.unfreeze()
 
 
 def _measure(session: Session, number: int) -> Round:
@@ -108,7 +105,7 @@ def _measure(session: Session, number: int) -> Round:
 def time_block(session: Session, iterations: int) -> Block:
     """One block: enqueue all iterations, wait for the device, stop the clock; then read one element."""
     work, device, clock = session.work, session.device, session.clock
-    gc.collect()  # cheap: measure() has frozen what was there before
+    gc.collect()  # cheap: what was there before the case is frozen
     gc.disable()
     try:
         device.synchronize()
@@ -127,7 +124,8 @@ def time_block(session: Session, iterations: int) -> Block:
 
 def per_call(session: Session) -> tuple[int, ...]:
     """Durations in ns of single iterations, each waited for: what a caller who needs the result at once sees."""
-    return tuple(time_block(session, 1).elapsed_ns for _ in range(PER_CALLS))
+    with _frozen():
+        return tuple(time_block(session, 1).elapsed_ns for _ in range(PER_CALLS))
 
 
 def sustain(session: Session, iterations: int, seconds: float) -> Sustained:
@@ -135,10 +133,22 @@ def sustain(session: Session, iterations: int, seconds: float) -> Sustained:
     iterations = max(1, iterations * SUSTAINED_BLOCK_NS // BLOCK_NS)
     end_ns = session.clock.now_ns() + int(seconds * 1e9)
     blocks: list[int] = []
-    while not blocks or session.clock.now_ns() < end_ns:
-        blocks.append(time_block(session, iterations).elapsed_ns)
-        session.between(len(blocks))
+    with _frozen():
+        while not blocks or session.clock.now_ns() < end_ns:
+            blocks.append(time_block(session, iterations).elapsed_ns)
+            session.between(len(blocks))
     return Sustained(iterations=iterations, block_ns=tuple(blocks))
+
+
+@contextlib.contextmanager
+def _frozen() -> Iterator[None]:
+    """Garbage is collected once and the rest set aside: else collecting before a block leaves the device idle."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def tick_ns() -> int:
