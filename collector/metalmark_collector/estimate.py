@@ -94,7 +94,7 @@ def expect(
             precision=case.precision.value,
             mode=case.mode.value,
             iteration_s=iterations[case],
-            time_s=least[case] + part * (most[case] - least[case]),
+            time_s=min(plan.limit_s, least[case] + part * (most[case] - least[case])),
         )
         for case in left
         if left[case]
@@ -113,14 +113,15 @@ def show(found: Estimate, *, as_json: bool = False) -> None:
         for case in found.cases
     ]
     output.table(None, _COLUMNS, rows, right=_COLUMNS[3:], shed=("precision", "one iteration"))
-    rounds = f"{found.rounds} rounds" if found.rounds > 1 else "1 round"
+    counted = f"{len(found.cases)} case{'' if len(found.cases) == 1 else 's'}"
+    rounds = f"{found.rounds} round{'' if found.rounds == 1 else 's'}"
     source = (
         "a guess of how fast this machine is"
         if found.from_run is None
         else f"what run {found.from_run} measured on this machine"
     )
     output.say(
-        f"{len(found.cases)} cases in {rounds}: about {roughly(found.time_s)}, and never more than "
+        f"{counted} in {rounds}: about {roughly(found.time_s)}, and never more than "
         f"{roughly(found.limit_s)}; what does not fit is left out and said to be. This is an estimate, from the "
         f"FLOPs of each workload and {source}. Nothing was run."
     )
