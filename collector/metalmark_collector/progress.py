@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from metalmark_db.record import Case, Key, Machine
+from metalmark_db.stats import summarize
 from metalmark_db.words import Outcome, Reason
 
 from . import budget
@@ -87,7 +88,7 @@ class Progress:
     def end(self, case: Case) -> None:
         """Store a case with its outcome and say so."""
         case = msgspec.structs.replace(case, detail=scrub(case.detail) if case.detail else None)
-        case = with_earlier_rounds(self.cases.get(case.key), case)
+        case = flagged(with_earlier_rounds(self.cases.get(case.key), case))
         self.cases[case.key] = case
         self.keep(case)
         self.watcher.ended(case, sum(map(self.need_s, self.to_come)))
@@ -123,3 +124,11 @@ def with_earlier_rounds(earlier: Case | None, case: Case) -> Case:
         truth=case.truth or earlier.truth,
         sustained=case.sustained or earlier.sustained,
     )
+
+
+def flagged(case: Case) -> Case:
+    """The case with what its rounds tell together: two speeds are said, and have no interval."""
+    summary = summarize(case.rounds)
+    if summary is None or not summary.bimodal or "bimodal" in case.flags:
+        return case
+    return msgspec.structs.replace(case, flags=(*case.flags, "bimodal"))

@@ -168,4 +168,4 @@ def _rows(engine: sa.Engine, struct: type[_Row], statement: sa.Executable) -> li
 
 def _plain(name: str, value: Any) -> Any:
     # A view hands JSON out as text on SQLite.
-    return json.loads(value) if name == "flags" and isinstance(value, str) else value
+    return json.loads(value) if name in ("flags", "fallback_ops") and isinstance(value, str) else value

@@ -28,6 +28,7 @@ class ResultRow(Struct, frozen=True, kw_only=True):
     precision: str
     mode: str
     fallback: bool  # ran partly on the CPU: never ranked
+    fallback_ops: tuple[str, ...]
     outcome: str
     reason: str | None
     median_s: float | None

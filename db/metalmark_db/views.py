@@ -31,6 +31,7 @@ SELECT
     c.precision,
     c.mode,
     c.fallback,
+    c.fallback_ops,
     c.outcome,
     c.reason,
     c.median_s,

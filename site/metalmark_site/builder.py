@@ -46,6 +46,7 @@ def build(engine: sa.Engine, out: Path, say: Say = lambda _: None) -> BuildRepor
 
 def build_site(facts: Facts, out: Path, say: Say = lambda _: None) -> BuildReport:
     """The report of a site built from these facts."""
+    out = out.resolve()  # MkDocs runs in a folder of its own
     check_out(out)
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".building-", dir=out) as name:

@@ -6,6 +6,7 @@ import unicodedata
 
 # Markdown that our own code wrote; everything else is escaped on its way into a page.
 _SAFE_ADDRESS = re.compile(r"https://[A-Za-z0-9][A-Za-z0-9./_%?=&~+#-]*[A-Za-z0-9/]")
+_NAME = re.compile(r"`([A-Za-z0-9_.]+)`")
 _HARMLESS = frozenset(" ,/%@")
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
@@ -74,6 +75,12 @@ def addresses(text: str) -> Markdown:
         parts += [inert_part(found.string[end : found.start()]), f"<{found.group()}>"]
         end = found.end()
     return Markdown("".join(parts) + inert_part(one_line(text)[end:]))
+
+
+def described(text: str) -> Markdown:
+    """The text made inert, with plain names between backticks as code."""
+    parts = _NAME.split(one_line(text))  # texts and names in turn
+    return Markdown("".join(f"`{part}`" if place % 2 else inert_part(part) for place, part in enumerate(parts)))
 
 
 def inert_part(text: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metalmark_site.text import Markdown, addresses, escape, finalize, inert, one_line, plain, shorten, slug
+from metalmark_site.text import Markdown, addresses, described, escape, finalize, inert, one_line, plain, shorten, slug
 
 EXTENSIONS = ["admonition", "attr_list", "md_in_html", "tables", "toc", "pymdownx.superfences"]
 MARKUP = st.text(alphabet="<>&\"'[](){}#*_`|!+-.:=~^\\/ax1 \t", max_size=60)
@@ -95,3 +95,10 @@ def test_addresses_become_links_and_the_rest_stays_inert() -> None:
     page = markdown.markdown(addresses(text), extensions=EXTENSIONS)
     assert re.findall(r'href="([^"]+)"', page) == ["https://example.org/a_b?c=1", "https://e.org/"]
     assert set(re.findall(r"<(\w+)", page)) == {"p", "a"}
+
+
+def test_plain_names_between_backticks_are_code_and_nothing_else_is() -> None:
+    shown = described("torchvision's `resnet18` with `<b>x</b>` and *stars*")
+    assert "`resnet18`" in shown
+    assert "<b>" not in shown
+    assert "*stars*" not in shown

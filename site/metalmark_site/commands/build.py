@@ -24,6 +24,7 @@ def build(
 
     report = build_from(open_database(db), out, lambda line: print(f"{line} ...", file=sys.stderr))  # noqa: T201
     typer.echo(
-        f"{report.pages} pages with {report.drawings} drawings, from {report.runs} measured runs and "
+        f"{report.pages} pages with {report.drawings} drawings, from {report.runs} measured "
+        f"run{'' if report.runs == 1 else 's'} and "
         f"{report.published:,} published figures, are in {report.out / 'html'}. `metalmark serve` shows them."
     )

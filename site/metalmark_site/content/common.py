@@ -28,8 +28,8 @@ def newest(rows: Iterable[ResultRow], key: Callable[[ResultRow], Hashable]) -> l
 
 
 def ranked(rows: Iterable[ResultRow]) -> list[ResultRow]:
-    """The rows that may stand in a ranking: measured, and no CPU of a virtual machine."""
-    return [row for row in rows if row.outcome == "ok" and row.median_s and not is_guest_cpu(row)]
+    """The rows that may stand in a ranking: measured, all on the device, and no CPU of a virtual machine."""
+    return [row for row in rows if row.outcome == "ok" and row.median_s and not row.fallback and not is_guest_cpu(row)]
 
 
 def guests(rows: Iterable[ResultRow]) -> list[ResultRow]:

@@ -71,12 +71,20 @@ def failed(rows: Sequence[ResultRow], caption: str) -> Table | None:
             guest_name(row) if is_guest_cpu(row) else chip_of(row),
             device(row.device),
             way(row),
-            outcome(row.outcome, row.reason),
+            _fell_back(row) if row.fallback else outcome(row.outcome, row.reason),
             row.torch_version or units.UNKNOWN,
             " ".join(filter(None, (row.os_name, row.os_version))) or units.UNKNOWN,
             row.started_at[:10],
         )
         for row in rows
-        if row.outcome != "ok"
+        if row.outcome != "ok" or row.fallback
     ]
     return Table(caption=caption, columns=FAILED, rows=cells, texts=TEXTS) if cells else None
+
+
+def _fell_back(row: ResultRow) -> str:
+    """What became of a case whose missing operations were let run on the CPU."""
+    missing = ", ".join(row.fallback_ops) or "some operations"
+    if row.outcome != "ok":
+        return f"{outcome(row.outcome, row.reason)}, with {missing} on the CPU"
+    return f"{units.seconds(row.median_s)} with {missing} on the CPU; not ranked"

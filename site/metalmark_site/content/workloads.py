@@ -9,7 +9,7 @@ from ..charts import CHARTS, workload
 from ..facts import Facts
 from ..figures import Figure, Plot
 from ..page import Content
-from ..text import Markdown, slug
+from ..text import Markdown, described, slug
 from ..words import TASKS, chip_of
 from . import tables
 from .common import device_key, failure_figure, guest_figure, placeholder, present, ranked
@@ -49,7 +49,9 @@ def each(facts: Facts) -> Iterator[Content]:
             context={
                 "workload": newest,
                 "facts": _facts(newest) if newest else [],
-                "paragraphs": [part for part in (newest.description if newest else "").split("\n\n") if part.strip()],
+                "paragraphs": [
+                    described(part) for part in (newest.description if newest else "").split("\n\n") if part.strip()
+                ],
                 "rankings": [
                     {"version": row.version, "figure": placeholder(figure)}
                     for row, figure in zip(versions, rankings, strict=True)

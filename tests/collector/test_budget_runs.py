@@ -1,0 +1,155 @@
+"""Whole runs on a scripted clock: they end within their budget on slow and fast devices alike."""
+
+import dataclasses
+import gc
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from metalmark_collector import perform
+from metalmark_collector.budget import Budget
+from metalmark_collector.clock import ScriptedClock
+from metalmark_collector.devices.fake import FakeDevice, by_flops
+from metalmark_collector.messages import Beat, Done, Hello, Task
+from metalmark_collector.plan import Plan, Planned, make_plan
+from metalmark_collector.process import Death
+from metalmark_collector.progress import Progress
+from metalmark_collector.runner import run_plan
+from metalmark_collector.workloads import WORKLOADS
+from metalmark_collector.workloads.base import Job, Prepared
+from metalmark_db.record import Case, Machine
+from metalmark_db.words import Effort, Outcome, Reason
+
+M1_CPU = 0.5e12  # FLOP/s that a workload reaches
+M1_GPU = 1.5e12
+START_NS = 4_000_000_000  # to import torch
+
+
+class ScriptedWorker:
+    """A worker in this process, whose device and clock are scripted."""
+
+    printed = ""
+
+    def __init__(self, device: FakeDevice, flops_per_s: float) -> None:
+        self.device, self.flops_per_s = device, flops_per_s
+        device.clock.advance(START_NS)
+
+    def greet(self, limit_s: float) -> Hello | Death:
+        """The greeting, with the rate that a small matmul would have on such a device."""
+        assert limit_s > 0
+        return Hello(
+            torch_version="2.14.1",
+            torch_git=None,
+            torch_debug=False,
+            threads=1,
+            unusable=None,
+            chip_name=None,
+            flops_per_s=self.flops_per_s,
+        )
+
+    def ask(self, task: Task, limit_s: float, on_beat: Callable[[Beat], None]) -> Done | Death:
+        """What the real worker's code makes of the task; killed when it passed the limit."""
+        clock = self.device.clock
+        end_ns = clock.time_ns + int(limit_s * 1e9)
+        answer = perform.perform(task, self.device, clock, lambda samples: on_beat(Beat(samples=samples)))
+        if clock.time_ns <= end_ns:
+            return answer
+        clock.time_ns = end_ns
+        return Death(exit_code=None, timed_out=True, stdout="", stderr="")
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+class Ignore:
+    """A watcher who looks away."""
+
+    def starting(self, device: str) -> None:
+        """Nothing."""
+
+    def measuring(self, case: Planned, round_number: int) -> None:
+        """Nothing."""
+
+    def beat(self, case: Planned, samples: int) -> None:
+        """Nothing."""
+
+    def ended(self, case: Case, left_s: float) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def trivial(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workloads that compute next to nothing: what they cost is what the script says."""
+
+    monkeypatch.setattr(gc, "collect", lambda *_: 0)  # a second of real time for every case of a scripted run
+
+    def builder(_job: Job) -> Prepared:
+        return Prepared(step=lambda: torch.ones(1), output=lambda: torch.ones(1), close=lambda: None)
+
+    monkeypatch.setattr(
+        perform, "WORKLOADS", {name: dataclasses.replace(entry, builder=builder) for name, entry in WORKLOADS.items()}
+    )
+
+
+def run(plan: Plan, slower: float) -> tuple[float, dict[Any, Case]]:
+    """Scripted seconds that the run took, and its cases."""
+    clock = ScriptedClock()
+    speed = {"cpu": M1_CPU, "mps": M1_GPU}
+
+    def start(kind: str, *, fallback: bool = False) -> Any:
+        assert not fallback
+        # The kind stays "fake" for the builders; only the script tells the devices apart.
+        script = by_flops(speed[kind], otherwise_ns=25_000_000)
+        return ScriptedWorker(FakeDevice(clock=clock, script=script, slower=slower), 2 * speed[kind] / slower)
+
+    state = Progress(
+        plan=plan,
+        machine=Machine(chip="Apple M1"),
+        save=lambda _: None,
+        watcher=Ignore(),
+        budget=Budget(aimed_s=plan.aimed_s, limit_s=plan.limit_s, began=0.0),
+        now=lambda: clock.time_ns / 1e9,
+        start_worker=start,
+    )
+    assert run_plan(state)
+    return clock.time_ns / 1e9, state.cases
+
+
+@pytest.mark.usefixtures("trivial")
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_run_on_an_m1_keeps_to_its_aim_and_measures_everything(seed: int) -> None:
+    plan = make_plan(Effort.QUICK, ["cpu", "mps"], seed)
+    took, cases = run(plan, slower=1.0)
+    assert took <= plan.aimed_s
+    assert {case.outcome for case in cases.values()} == {Outcome.OK}
+
+
+@pytest.mark.usefixtures("trivial")
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("slower", [0.1, 3.0, 10.0, 30.0, 300.0])
+def test_a_run_never_passes_its_limit_and_every_case_has_an_outcome(slower: float, seed: int) -> None:
+    plan = make_plan(Effort.QUICK, ["cpu", "mps"], seed)
+    took, cases = run(plan, slower)
+    assert took <= plan.limit_s
+    assert len(cases) == plan.count
+    assert {case.outcome for case in cases.values()} <= {Outcome.OK, Outcome.NOT_RUN}
+    assert all(case.reason is Reason.BUDGET for case in cases.values() if case.outcome is Outcome.NOT_RUN)
+
+
+@pytest.mark.usefixtures("trivial")
+def test_a_device_ten_times_slower_still_measures_most_of_the_suite() -> None:
+    measured = [
+        sum(case.outcome is Outcome.OK for case in run(make_plan(Effort.QUICK, ["cpu", "mps"], seed), 10.0)[1].values())
+        for seed in (1, 2, 3)
+    ]
+    assert min(measured) >= 12  # of 19
+
+
+@pytest.mark.usefixtures("trivial")
+def test_slow_cases_are_measured_down_to_single_iterations_and_flagged() -> None:
+    _, cases = run(make_plan(Effort.QUICK, ["cpu", "mps"], 1), 10.0)
+    slow = [case for case in cases.values() if case.rounds and len(case.rounds[0].block_ns) < 10]
+    assert slow
+    assert all("few_samples" in case.flags for case in slow)

@@ -1,0 +1,33 @@
+"""Rows that ran partly on the CPU: shown with their operations, never ranked."""
+
+import msgspec
+import pytest
+
+from metalmark_db.rows import ResultRow
+from metalmark_site.content.common import failure_figure, ranked
+from metalmark_site.facts import Facts
+
+
+@pytest.fixture
+def row(facts: Facts) -> ResultRow:
+    """A measured row of a GPU that let an operation run on the CPU."""
+    measured = next(row for row in facts.results if row.device == "mps" and row.outcome == "ok")
+    return msgspec.structs.replace(measured, fallback=True, fallback_ops=("aten::bincount",))
+
+
+def test_a_row_with_fallback_is_never_ranked(row: ResultRow) -> None:
+    assert ranked([row]) == []
+    assert ranked([msgspec.structs.replace(row, fallback=False)]) != []
+
+
+def test_a_row_with_fallback_is_listed_with_its_time_and_operations(row: ResultRow) -> None:
+    figure = failure_figure("test", [row])
+    assert figure is not None
+    (cells,) = figure.tables[0].rows
+    assert any("aten::bincount on the CPU; not ranked" in str(cell) for cell in cells)
+
+
+def test_a_row_that_failed_even_so_says_both(row: ResultRow) -> None:
+    figure = failure_figure("test", [msgspec.structs.replace(row, outcome="crash", median_s=None)])
+    assert figure is not None
+    assert any("with aten::bincount on the CPU" in str(cell) for cell in figure.tables[0].rows[0])
