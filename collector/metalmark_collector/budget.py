@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from metalmark_db.record import Workload
+from metalmark_db.words import Task
 
 BUILD_S = 1.5  # building a model, moving it, importing its library
 MIN_ITERATIONS = 5  # first call, calibration and three samples
@@ -11,6 +12,10 @@ LONGEST_SHARE_S = 20.0
 _EFFICIENCY = 0.4  # of a workload, relative to a small matmul
 _BYTES_PER_S = 10e9  # before anything is known of the device's memory
 _CALL_S = 1e-4
+_TRAINED = 5 + 1 / 3  # five steps, and a forward pass for the output
+_ONE_STEP = 1 + 1 / 3
+_OWN_SAMPLES = 2
+_DOUBLE = 2.0  # float64 takes about twice as long
 _RESERVE = 0.9  # of the limit: estimates are estimates
 
 
@@ -23,6 +28,22 @@ def iteration_s(workload: Workload, flops_per_s: float) -> float:
 def least_s(iteration: float) -> float:
     """Seconds that a case needs for the fewest samples worth keeping."""
     return BUILD_S + MIN_ITERATIONS * iteration
+
+
+def check_iterations(workload: Workload) -> float:
+    """What the comparison with the CPU costs on the device, in its iterations: training takes five steps more."""
+    return _TRAINED if workload.task is Task.TRAIN else 1.0
+
+
+def own_check_iterations(workload: Workload) -> float:
+    """The same for the CPU's own fp32, held against float64 on the first two samples, both computed on the CPU."""
+    part = 1.0 if workload.task is Task.OPERATION else min(1.0, _OWN_SAMPLES / workload.batch)
+    return part * (check_iterations(workload) + _DOUBLE * reference_iterations(workload))
+
+
+def reference_iterations(workload: Workload) -> float:
+    """What the CPU's result costs, in iterations of the whole batch on the CPU."""
+    return _ONE_STEP if workload.task is Task.TRAIN else 1.0
 
 
 def measuring_s(share: float) -> float:

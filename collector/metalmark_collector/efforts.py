@@ -17,6 +17,8 @@ class Scope:
     workloads: tuple[str, ...]  # ids, each on the CPU and on the GPU
     beside_fp32: Mapping[str, tuple[Precision, ...]] = field(default_factory=dict)  # by workload, on a GPU
     compiled: tuple[str, ...] = ()  # workloads that a GPU measures in compile mode as well
+    sustained: tuple[str, ...] = ()  # workloads that work back to back once more after the last round
+    sustain_s: float = 0.0  # for how long
 
     def precisions(self, workload: str, device: str) -> tuple[Precision, ...]:
         """The precisions of a workload on a device; the CPU has fp32 alone, since half is slow without units for it.

@@ -9,7 +9,7 @@ _CALIBRATION_SIZE = 1024
 _PROBE_SIZE = 4096
 
 
-def hello(device: Device, clock: Clock, qos: str | None = None) -> Hello:
+def hello(device: Device, clock: Clock, *, user_initiated: bool | None = None) -> Hello:
     """Torch's versions, whether the device computes, how fast it is on a small matmul, and whether it is waited for."""
     import torch  # noqa: PLC0415 - the parent imports this module's neighbours without torch
 
@@ -24,7 +24,7 @@ def hello(device: Device, clock: Clock, qos: str | None = None) -> Hello:
         chip_name=device.chip_name(),
         flops_per_s=rate,
         limit_bytes=None if unusable else device.recommended_memory(),
-        qos=qos,
+        user_initiated=user_initiated,
         probe_enqueue_ns=probe[0],
         probe_synchronized_ns=probe[1],
     )

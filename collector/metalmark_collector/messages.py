@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from metalmark_db.record import Round, Sustained, Truth
-from metalmark_db.words import Outcome, Precision, Reason
+from metalmark_db.words import Mode, Outcome, Precision, Reason
 
 
 class Task(Struct, frozen=True, kw_only=True, tag="task"):
@@ -14,10 +14,14 @@ class Task(Struct, frozen=True, kw_only=True, tag="task"):
 
     workload: str
     precision: Precision
+    mode: Mode = Mode.EAGER
     seed: int
     round_number: int
     share_s: float  # the time for measuring it, once it is built
     size: Literal["real", "tiny"] = "real"
+    references: str | None = None  # folder of the CPU's results; None where the output is not compared
+    reference_s: float = 0.0  # time that the CPU may take for its result, if it is not there yet
+    reference_estimate_s: float = 0.0  # what it is thought to take for the whole batch
     sustain_s: float = 0.0  # work back to back after the samples
     mark: str = ""  # printed to standard error when the case has ended
 
@@ -33,7 +37,7 @@ class Hello(Struct, frozen=True, kw_only=True, tag="hello"):
     chip_name: str | None
     flops_per_s: float | None  # of a small matmul: what estimates of time start from
     limit_bytes: int | None = None  # memory that the device recommends to stay under
-    qos: str | None = None  # the QoS class that the main thread got
+    user_initiated: bool | None = None  # whether macOS gave the main thread this QoS class
     probe_enqueue_ns: int | None = None  # a large matmul, enqueued only ...
     probe_synchronized_ns: int | None = None  # ... and waited for: evidence that synchronize waits
 

@@ -3,10 +3,12 @@
 import gc
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 
 from metalmark_db.words import Outcome, Reason
+from metalmark_db.words import Task as Kind
 
 from . import memory, state
 from .clock import Clock
@@ -16,7 +18,7 @@ from .measure import OverBudget, Session, Unsynchronized, measure, per_call, sus
 from .messages import Done, Task
 from .words import OUTCOMES
 from .workloads import WORKLOADS
-from .workloads.base import Prepared
+from .workloads.base import Entry, Job, Prepared
 
 Beat = Callable[[int], None]
 PER_CALL_NS = 5_000_000  # below it the wait for the device is a good part of a call
@@ -30,14 +32,19 @@ def perform(task: Task, device: Device, clock: Clock, beat: Beat) -> Done:
 
 
 def _answer(task: Task, device: Device, clock: Clock, beat: Beat) -> Done:
+    entry = WORKLOADS[task.workload]
     flags: list[str] = []
+    job = entry.job(device, task.precision, task.seed, task.size, task.mode)
     try:
         device.reset_peak()
-        prepared = WORKLOADS[task.workload].build(device, task.precision, task.seed, task.size)
+        prepared = entry.prepare(job)
         try:
-            return _measured(task, prepared, device, clock, beat, flags)
+            done = _measured(task, prepared, device, clock, beat, flags)
+            if entry.facts.task is not Kind.TRAIN:  # what was measured is what is compared
+                return _compared(done, task, entry, job, prepared)
         finally:
             prepared.close()
+        return _compared(done, task, entry, job, None)  # the measured training has moved its weights
     except OverBudget as over:
         return Done(outcome=Outcome.NOT_RUN, reason=Reason.BUDGET, detail=str(over))
     except Unsynchronized as fault:
@@ -47,6 +54,25 @@ def _answer(task: Task, device: Device, clock: Clock, beat: Beat) -> Done:
         return Done(outcome=OUTCOMES[explain(text).kind], detail=text)
     finally:
         gc.collect()
+
+
+def _compared(done: Done, task: Task, entry: Entry, job: Job, prepared: Prepared | None) -> Done:
+    """The answer with its truth; after measuring, so that the first call that was timed was the first."""
+    if task.references is None:
+        return done
+    from .truth import check_case  # noqa: PLC0415 - imports torch
+
+    truth, wrong = check_case(
+        entry,
+        job,
+        Path(task.references),
+        prepared=prepared,
+        time_s=task.reference_s,
+        estimate_s=task.reference_estimate_s,
+    )
+    if wrong is None:
+        return msgspec.structs.replace(done, truth=truth)
+    return msgspec.structs.replace(done, outcome=Outcome.WRONG_RESULT, detail=wrong, truth=truth)
 
 
 def _measured(task: Task, prepared: Prepared, device: Device, clock: Clock, beat: Beat, flags: list[str]) -> Done:

@@ -49,7 +49,8 @@ class Planned(Struct, frozen=True, kw_only=True):
     @property
     def label(self) -> str:
         """Name for the screen: workload, device, precision."""
-        return f"{self.workload} · {self.device} · {self.precision}"
+        mode = "" if self.mode is Mode.EAGER else f" · {self.mode}"
+        return f"{self.workload} · {self.device} · {self.precision}{mode}"
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -98,10 +99,12 @@ def make_plan(
     names = tuple(dict.fromkeys(only)) or settings.workloads
     cases = {
         device: tuple(
-            Planned(workload=name, device=device, precision=precision)
+            Planned(workload=name, device=device, precision=precision, mode=mode)
             for name in names
             for precision in WORKLOADS[name].precisions.get(device, ())
             if precision in (precisions or settings.precisions(name, device))
+            for mode in settings.modes(name, device)
+            if mode in WORKLOADS[name].modes
         )
         for device in devices
     }
@@ -111,6 +114,8 @@ def make_plan(
         rounds=settings.rounds,
         aimed_s=settings.aimed_s,
         limit_s=settings.limit_s,
+        sustain_s=settings.sustain_s,
+        sustained=settings.sustained,
         cases={device: planned for device, planned in cases.items() if planned},
     )
     if not plan.count:

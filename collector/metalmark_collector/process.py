@@ -35,7 +35,9 @@ class Death(Struct, frozen=True, kw_only=True):
 class Worker:
     """One worker process for one device, in a session and process group of its own."""
 
-    def __init__(self, kind: str, *, fallback: bool = False, program: Sequence[str] = PROGRAM) -> None:
+    def __init__(
+        self, kind: str, *, fallback: bool = False, cache: str | None = None, program: Sequence[str] = PROGRAM
+    ) -> None:
         task_read, self._tasks = os.pipe()
         self._messages, message_write = os.pipe()
         self._process = subprocess.Popen(
@@ -44,7 +46,7 @@ class Worker:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=_environment(fallback=fallback),
+            env=_environment(fallback=fallback, cache=cache),
             start_new_session=True,  # Ctrl-C reaches the parent alone, and whatever a case leaves behind is found
         )
         os.close(task_read)
@@ -106,10 +108,14 @@ class Worker:
         return self._death
 
 
-def _environment(*, fallback: bool) -> dict[str, str]:
-    """The person's own environment, except that operations go to the CPU only where that is recorded."""
+def _environment(*, fallback: bool, cache: str | None) -> dict[str, str]:
+    """The person's own, except that operations go to the CPU only where that is recorded.
+
+    What torch compiles is kept in ``cache``, a folder of this run: nothing was compiled before.
+    """
     environment = {name: value for name, value in os.environ.items() if name != FALLBACK}
-    return environment | ({FALLBACK: "1"} if fallback else {})
+    environment |= {FALLBACK: "1"} if fallback else {}
+    return environment | ({"TORCHINDUCTOR_CACHE_DIR": cache} if cache else {})
 
 
 class _Tail:

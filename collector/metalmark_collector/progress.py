@@ -9,7 +9,7 @@ import msgspec
 
 from metalmark_db.record import Case, Key, Machine
 from metalmark_db.stats import summarize
-from metalmark_db.words import Outcome, Reason
+from metalmark_db.words import Outcome, Precision, Reason
 
 from . import budget
 from .budget import Budget
@@ -42,7 +42,7 @@ class Watcher(Protocol):
 class StartWorker(Protocol):
     """Starts a worker for a kind of device."""
 
-    def __call__(self, kind: str, *, fallback: bool = False) -> Worker:
+    def __call__(self, kind: str, *, fallback: bool = False, cache: str | None = None) -> Worker:
         """The worker, which has not said hello yet."""
         ...
 
@@ -58,6 +58,8 @@ class Progress:
     budget: Budget
     size: Literal["real", "tiny"] = "real"
     force: bool = False  # start cases whose estimated need exceeds the device's memory, too
+    references: str | None = None  # folder of the CPU's results; None where outputs are not compared
+    cache: str | None = None  # folder of what torch compiles
     memory_bytes: int | None = None  # available to the CPU's cases
     now: Callable[[], float] = time.monotonic
     start_worker: StartWorker = Worker
@@ -71,8 +73,27 @@ class Progress:
     to_come: list[Planned] = field(default_factory=list)
 
     def need_s(self, case: Planned) -> float:
-        """Least seconds that a case is thought to need."""
-        return budget.least_s(self.iteration_s(case))
+        """Least seconds that a case is thought to need, its comparison with the CPU included."""
+        return budget.least_s(self.iteration_s(case)) + self.check_s(case)
+
+    def check_s(self, case: Planned) -> float:
+        """Seconds that the comparison of a case with the CPU is thought to take."""
+        if self.references is None or self.compared(case):
+            return 0.0
+        own = case.device == "cpu"
+        there = budget.own_check_iterations(case.facts) if own else budget.check_iterations(case.facts)
+        return there * self.iteration_s(case) + (0.0 if own else self.reference_s(case))
+
+    def reference_s(self, case: Planned) -> float:
+        """Seconds that the CPU is thought to take for its result of the whole batch; none where it is kept already."""
+        on_cpu = msgspec.structs.replace(case, device="cpu")
+        kept = any(self.compared(msgspec.structs.replace(case, precision=p)) for p in Precision)
+        return 0.0 if kept else budget.reference_iterations(case.facts) * self.iteration_s(on_cpu)
+
+    def compared(self, case: Planned) -> bool:
+        """Whether an earlier round has held the case's output against the CPU's."""
+        earlier = self.cases.get(case.key)
+        return earlier is not None and earlier.truth is not None
 
     def iteration_s(self, case: Planned) -> float:
         """Estimated seconds of one iteration of a case, from what is known of its device so far."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from metalmark_db.record import Case, Round
-from metalmark_db.words import Outcome, Reason
+from metalmark_db.words import Mode, Outcome, Reason
 
 from . import budget, memory
 from .judge import judge, overruled
@@ -15,12 +15,14 @@ from .messages import Beat, Done, Hello, Task
 from .plan import Planned
 from .process import START_S, Death, Worker
 from .progress import Progress
+from .slept import SleepWatch
 from .workloads import WORKLOADS
 
 _PATIENCE_SHARES = 4.0
 _RESTART_S = 90.0  # torch was imported before: a device that does not answer in this time hangs
 _GRACE_S = 6.0  # to start the program, end a worker and store its case within the limit
 _LARGEST_PART = 4  # no case may take more than this part of the limit: one slow case would cost all others
+_REFERENCE_S = 5.0  # at least, for the CPU's result of a case
 _FEWEST = 3  # iterations: first call, calibration, one sample
 
 
@@ -73,16 +75,31 @@ class DeviceRound:
             )
             return case.ended(Outcome.NOT_RUN, Reason.MEMORY_ESTIMATE, detail)
         iteration, most_s = self.progress.iteration_s(case), self._most_s()
-        if _FEWEST * iteration > most_s:
-            detail = f"one iteration was estimated to take {iteration:.1f} s, and the case could take {most_s:.0f} s"
+        needed_s = _FEWEST * iteration + self.progress.check_s(case)
+        if needed_s > most_s:
+            detail = (
+                f"one iteration was estimated to take {iteration:.1f} s and the case {needed_s:.0f} s, "
+                f"and it could have {most_s:.0f} s"
+            )
             return case.ended(Outcome.NOT_RUN, Reason.BUDGET, detail)
         self.progress.watcher.measuring(case, self.number)
-        return self._ask(case, min(self._share_s(case), most_s), iteration)
+        return self._awake(case, min(self._share_s(case), most_s), iteration)
+
+    def _awake(self, case: Planned, share_s: float, iteration: float) -> Case:
+        """The case measured while the machine was awake: again, once, if it slept meanwhile."""
+        watch = SleepWatch()
+        ended = self._ask(case, share_s, iteration)
+        if not watch.slept:
+            return ended
+        if self.worker is None and self.unusable is None:
+            self._start()
+        again = self._ask(case, share_s, iteration) if self.worker is not None else ended
+        return msgspec.structs.replace(again, flags=(*again.flags, "slept"))
 
     def _start(self) -> None:
         first = self.greeting is None
         self.progress.watcher.starting(self.device)
-        self.worker = self.progress.start_worker(self.device, fallback=self.fallback)
+        self.worker = self.progress.start_worker(self.device, fallback=self.fallback, cache=self.progress.cache)
         greeting = self.worker.greet(min(START_S if first else _RESTART_S, self._left_s()))
         if isinstance(greeting, Death):
             self.worker = None
@@ -101,7 +118,8 @@ class DeviceRound:
     def _ask(self, case: Planned, share_s: float, iteration: float) -> Case:
         assert self.worker is not None  # noqa: S101 - _measure started it
         progress, left_s, worker = self.progress, self._left_s(), self.worker
-        task = self._task(case, min(budget.measuring_s(share_s), left_s))
+        check_s = progress.check_s(case)
+        task = self._task(case, min(budget.measuring_s(share_s - check_s), left_s))
         patience_s = progress.patience_s + _PATIENCE_SHARES * share_s + 2 * iteration + task.sustain_s
 
         def beat(message: Beat) -> None:
@@ -117,7 +135,7 @@ class DeviceRound:
         return case.ended(outcome, detail=detail)
 
     def _task(self, case: Planned, share_s: float) -> Task:
-        plan = self.progress.plan
+        progress, plan = self.progress, self.progress.plan
         last = self.number == plan.rounds - 1
         return Task(
             workload=case.workload,
@@ -125,7 +143,11 @@ class DeviceRound:
             seed=plan.seed,
             round_number=self.number,
             share_s=share_s,
+            mode=case.mode,
             size=self.progress.size,
+            references=None if progress.compared(case) else progress.references,
+            reference_s=max(_REFERENCE_S, self._most_s() / 2),
+            reference_estimate_s=progress.reference_s(case),
             sustain_s=plan.sustain_s if last and case.workload in plan.sustained else 0.0,
             mark=secrets.token_hex(16),
         )
@@ -135,14 +157,14 @@ class DeviceRound:
         if done.round is not None:
             self.progress.learn(case, min(done.round.block_ns) / done.round.iterations / 1e9)
         # An error may have left the process different in ways that nobody compares.
-        if done.changed or done.outcome not in (Outcome.OK, Outcome.NOT_RUN):
+        if done.changed or case.mode is Mode.COMPILE or done.outcome not in (Outcome.OK, Outcome.NOT_RUN):
             self._drop()
         return msgspec.structs.replace(
             case.ended(done.outcome, done.reason, done.detail),
             rounds=(self._with_probe(done),) if done.round else (),
             flags=done.flags,
             fallback_ops=fallback_ops,
-            settings=done.settings,
+            settings=self._with_priority(done.settings),
             truth=done.truth,
             sustained=done.sustained,
         )
@@ -155,6 +177,10 @@ class DeviceRound:
             probe_enqueue_ns=self.greeting.probe_enqueue_ns,
             probe_synchronized_ns=self.greeting.probe_synchronized_ns,
         )
+
+    def _with_priority(self, settings: dict[str, bool | str]) -> dict[str, bool | str]:
+        got = self.greeting.user_initiated if self.greeting else None
+        return settings if got is None or not settings else settings | {"qos.user_initiated": got}
 
     def _with_chip(self, case: Planned, ended: Case) -> Case:
         return msgspec.structs.replace(

@@ -2,9 +2,11 @@
 
 import importlib.util
 import secrets
+import tempfile
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -36,6 +38,7 @@ class Request(Struct, frozen=True, kw_only=True):
     workloads: tuple[str, ...] = ()
     precisions: tuple[Precision, ...] = ()
     size: Literal["real", "tiny"] = "real"
+    check: bool = True  # hold outputs against the CPU's
     force: bool = False  # start cases that are thought to need more memory than there is, too
 
 
@@ -125,20 +128,25 @@ def sit(
     seen = seen or look(probe)
     head = earlier.head if earlier else _head(plan, seen)
     recorder = Recorder(engine, head, plan, earlier.run_id if earlier else None)
-    progress = Progress(
-        plan=plan,
-        machine=head.machine,
-        save=recorder.save,
-        watcher=watcher,
-        budget=Budget(aimed_s=plan.aimed_s, limit_s=plan.limit_s, began=time.monotonic()),
-        size=request.size,
-        force=request.force,
-        memory_bytes=seen.conditions.memory_available_bytes,
-        greeted=recorder.greeted,
-        cases={case.key: case for case in earlier.cases} if earlier else {},
-        done=earlier.done if earlier else set(),
-    )
-    finished = run_plan(progress)
+    with tempfile.TemporaryDirectory(prefix="metalmark-") as folder:
+        references = Path(folder, "references")
+        references.mkdir()
+        progress = Progress(
+            plan=plan,
+            machine=head.machine,
+            save=recorder.save,
+            watcher=watcher,
+            budget=Budget(aimed_s=plan.aimed_s, limit_s=plan.limit_s, began=time.monotonic()),
+            size=request.size,
+            force=request.force,
+            references=str(references) if request.check else None,
+            cache=str(Path(folder, "compiled")),
+            memory_bytes=seen.conditions.memory_available_bytes,
+            greeted=recorder.greeted,
+            cases={case.key: case for case in earlier.cases} if earlier else {},
+            done=earlier.done if earlier else set(),
+        )
+        finished = run_plan(progress)
     assert recorder.run_id is not None  # noqa: S101 - every planned case has been saved
     after = read_conditions(probe)
     store.finish_run(engine, recorder.run_id, after, finished=finished)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from . import devices
+from . import devices, qos
 from .channel import send
 from .clock import SystemClock
 from .greeting import hello
@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> None:
     kind, tasks, messages = arguments[0], int(arguments[1]), int(arguments[2])
     _settle()
     device, clock = devices.make(kind), SystemClock()
-    send(messages, hello(device, clock))
+    send(messages, hello(device, clock, user_initiated=qos.ask_user_initiated()))
     beat = _heart(messages, os.getppid())
     for task in _tasks(tasks):
         answer = perform(task, device, clock, beat)

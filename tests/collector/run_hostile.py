@@ -1,7 +1,8 @@
 """A whole sitting in a process of its own, with hostile workers: interrupted and killed by the tests.
 
-Called as ``run_hostile.py DATABASE TRICKS`` with TRICKS as for ``hostile_worker.py``; measures the
-workloads of TRICKS, in the suite's order, and prints a line as each case ends.
+Called as ``run_hostile.py DATABASE TRICKS [ROUNDS [resume]]`` with TRICKS as for ``hostile_worker.py``;
+measures the workloads of TRICKS, in the suite's order, or goes on with the last run, and prints a line
+as each case ends.
 """
 
 import functools
@@ -12,7 +13,9 @@ from pathlib import Path
 
 import msgspec
 
-from metalmark_collector import progress, sitting, watch
+from metalmark_collector import budget, progress, resume, sitting, watch
+from metalmark_collector.fingerprint import local_probe
+from metalmark_collector.look import look
 from metalmark_collector.plan import Plan, Planned, make_plan
 from metalmark_collector.process import Worker
 from metalmark_db.store import open_database
@@ -28,13 +31,19 @@ class InOrder(Plan, frozen=True, kw_only=True):
 
 
 if __name__ == "__main__":
-    database, tricks = sys.argv[1:]
+    database, tricks, *more = sys.argv[1:]
+    rounds, go_on = int(more[0]) if more else 1, "resume" in more
     hostile = str(Path(__file__).with_name("hostile_worker.py"))
     progress.Progress.start_worker = staticmethod(functools.partial(Worker, program=(hostile, tricks)))
-    plan = make_plan(Effort.QUICK, ["cpu"], seed=1, only=list(json.loads(tricks)))
-    plan = InOrder(**{name: getattr(plan, name) for name in plan.__struct_fields__})
+    # Estimates are for real sizes: on a busy machine they would leave cases out that a test waits for.
+    vars(budget)["iteration_s"] = lambda *_: 1e-3
+    engine = open_database(database)
+    earlier = resume.find(engine, look(local_probe())) if go_on else None
+    plan = earlier.plan if earlier else make_plan(Effort.QUICK, ["cpu"], seed=1, only=list(json.loads(tricks)))
+    plan = InOrder(**{name: getattr(plan, name) for name in plan.__struct_fields__} | {"rounds": rounds})
+    earlier = msgspec.structs.replace(earlier, plan=plan) if earlier else None
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    request = sitting.Request(size="tiny")
-    with watch.watcher(plan) as watcher:
-        ended = sitting.sit(open_database(database), request, plan, watcher)
+    request = sitting.Request(size="tiny", check=False)
+    with watch.watcher(plan, earlier) as watcher:
+        ended = sitting.sit(engine, request, plan, watcher, earlier=earlier)
     print(msgspec.json.encode({"run": ended.run_id, "finished": ended.finished}).decode())  # noqa: T201
