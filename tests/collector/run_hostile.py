@@ -34,13 +34,17 @@ if __name__ == "__main__":
     database, tricks, *more = sys.argv[1:]
     rounds, go_on = int(more[0]) if more else 1, "resume" in more
     hostile = str(Path(__file__).with_name("hostile_worker.py"))
-    progress.Progress.start_worker = staticmethod(functools.partial(Worker, program=(hostile, tricks)))
+    start_worker = functools.partial(Worker, program=(hostile, tricks))
+    # The default of a field is part of the class's __init__: setting the class's attribute would change nothing.
+    vars(sitting)["Progress"] = functools.partial(progress.Progress, start_worker=start_worker)
     # Estimates are for real sizes: on a busy machine they would leave cases out that a test waits for.
     vars(budget)["iteration_s"] = lambda *_: 1e-3
     engine = open_database(database)
     earlier = resume.find(engine, look(local_probe())) if go_on else None
     plan = earlier.plan if earlier else make_plan(Effort.QUICK, ["cpu"], seed=1, only=list(json.loads(tricks)))
-    plan = InOrder(**{name: getattr(plan, name) for name in plan.__struct_fields__} | {"rounds": rounds})
+    plan = InOrder(
+        **{name: getattr(plan, name) for name in plan.__struct_fields__} | {"rounds": rounds, "aimed_s": 5.0}
+    )
     earlier = msgspec.structs.replace(earlier, plan=plan) if earlier else None
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     request = sitting.Request(size="tiny", check=False)
