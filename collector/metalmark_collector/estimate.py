@@ -12,7 +12,7 @@ from msgspec import Struct
 from metalmark_db import output, queries
 from metalmark_db.record import Key, Machine
 from metalmark_db.terminal import roughly, seconds
-from metalmark_db.words import Mode
+from metalmark_db.words import Mode, Precision
 
 from . import budget
 from .plan import Plan, Planned
@@ -66,6 +66,14 @@ def estimate(engine: sa.Engine, plan: Plan, machine: Machine, done: Collection[t
     return expect(plan, machine, {}, done)
 
 
+def _check_s(case: Planned, iterations: Mapping[Planned, float]) -> float:
+    """Seconds of a case's comparison with the CPU, which is made once."""
+    if case.device == "cpu":
+        return budget.own_check_iterations(case.facts) * iterations[case]
+    on_cpu = iterations.get(msgspec.structs.replace(case, device="cpu", precision=Precision.FP32), 0.0)
+    return budget.check_iterations(case.facts) * iterations[case] + budget.reference_iterations(case.facts) * on_cpu
+
+
 def expect(
     plan: Plan,
     machine: Machine,
@@ -80,7 +88,7 @@ def expect(
         for case in cases
     }
     iterations = _iterations(list(left), machine, medians)
-    least = {case: left[case] * budget.least_s(iterations[case]) for case in left}
+    least = {case: left[case] * budget.least_s(iterations[case]) + _check_s(case, iterations) for case in left}
     most = {case: left[case] * _wanted_s(iterations[case]) for case in left}
     fixed = START_S * len({case.device for case in left if left[case]}) * plan.rounds
     fixed += sum(plan.sustain_s for case in left if left[case] and case.workload in plan.sustained)

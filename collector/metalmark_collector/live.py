@@ -14,6 +14,7 @@ from rich.constrain import Constrain
 from rich.control import Control
 from rich.live_render import LiveRender
 from rich.progress_bar import ProgressBar
+from rich.segment import ControlType
 from rich.table import Table
 from rich.text import Text
 
@@ -49,7 +50,9 @@ class Live:
         self._current = "getting ready"
         self._left_s, self._left_at = plan.aimed_s, now()
         self._drawn_at = float("-inf")
-        self._drawn = LiveRender("")
+        self._round = ""
+        self._rows_stale, self._above = True, 0  # lines of the rows on the screen
+        self._below = LiveRender("")
         self._size: tuple[int, int] | None = None
 
     def __enter__(self) -> Self:
@@ -57,7 +60,7 @@ class Live:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._screen.control(self._drawn.position_cursor())  # takes every line of it away
+        self._screen.control(self._below.position_cursor(), _up(self._above))  # takes every line of it away
         self._screen.file.write(_RESET)
         self._screen.file.flush()
 
@@ -68,12 +71,13 @@ class Live:
 
     def measuring(self, case: Planned, round_number: int) -> None:
         """Show the case that begins, and the outcome of the one before."""
-        self._current = self._named(case, f"round {round_number + 1} of {self._plan.rounds}")
+        self._round = f"round {round_number + 1} of {self._plan.rounds}"
+        self._current = self._named(case, self._round)
         self._draw(_APART_S)
 
     def beat(self, case: Planned, samples: int) -> None:
         """Show that blocks are coming in."""
-        self._current = self._named(case, f"{samples} samples" if samples else "warming up")
+        self._current = self._named(case, f"{self._round} · " + (f"{samples} samples" if samples else "warming up"))
         self._draw(_BEATS_APART_S)
 
     def ended(self, case: Case, left_s: float) -> None:
@@ -82,6 +86,7 @@ class Live:
         self._recent = [one for one in self._recent if one.key != case.key] + [case]
         self._done += not case.fallback  # a second try is no case of the plan
         self._left_s, self._left_at = left_s, self._now()
+        self._rows_stale = True
 
     def _named(self, case: Planned, state: str) -> str:
         mode = () if case.mode is Mode.EAGER else (case.mode.value,)
@@ -93,27 +98,30 @@ class Live:
             return
         self._drawn_at = now
         screen, size = self._screen, (self._screen.width, self._screen.height)
+        # A terminal that changed its size has broken the old lines anew, nobody knows where.
+        resized = self._size is not None and self._size != size
         with screen:
-            # A terminal that changed its size has broken the old lines anew, nobody knows where.
-            resized = self._size is not None and self._size != size
-            screen.control(Control.clear() if resized else self._drawn.position_cursor())
-            if resized:
-                screen.control(Control.home())
-            self._drawn = LiveRender(Constrain(self._frame(*size), size[0] - 1), vertical_overflow="crop")
-            screen.print(self._drawn)
-        self._size = size
+            screen.control(*((Control.clear(), Control.home()) if resized else (self._below.position_cursor(),)))
+            if self._rows_stale or resized:
+                screen.control(_up(0 if resized else self._above))
+                self._above = self._print_rows(*size)
+            # Between two ends only these lines change: drawing less leaves more of the GPU alone.
+            self._below = LiveRender(Constrain(self._progress(size[0] - 1), size[0] - 1), vertical_overflow="crop")
+            screen.print(self._below)
+        self._size, self._rows_stale = size, False
 
-    def _frame(self, width: int, height: int) -> RenderableType:
+    def _print_rows(self, width: int, height: int) -> int:
+        """Print the rows that fit, those that ended last, and give the number of lines."""
         rows = self._recent[-max(1, height - _BESIDE_ROWS) :]
-        parts: list[RenderableType] = []
+        lines = 0
         if rows and height > _BESIDE_ROWS:
-            parts.append(self._table(rows, width - 1))
+            self._screen.print(Constrain(self._table(rows, width - 1), width - 1))
+            lines += 1 + len(rows)
         if len(rows) < len(self._recent):
-            parts.append(Text(f"... and {len(self._recent) - len(rows)} before", style="dim", no_wrap=True))
-        parts.append(self._progress(width - 1))
-        current = Text(self._current, no_wrap=True, overflow="ellipsis")
-        parts.append(Constrain(current, max(1, width - 1 - _ECHO)))
-        return Group(*parts)
+            more = Text(f"... and {len(self._recent) - len(rows)} before", style="dim", no_wrap=True)
+            self._screen.print(Constrain(more, width - 1))
+            lines += 1
+        return lines
 
     def _table(self, rows: list[Case], width: int) -> Table:
         shown = sorted(rows, key=self._order)
@@ -147,6 +155,11 @@ class Live:
         return seconds(summary.median_s if summary else None), interval, over
 
     def _progress(self, width: int) -> RenderableType:
+        """How far the run is, and what it does now."""
+        current = Text(self._current, no_wrap=True, overflow="ellipsis")
+        return Group(self._bar(width), Constrain(current, max(1, width - _ECHO)))
+
+    def _bar(self, width: int) -> RenderableType:
         total = self._plan.count * self._plan.rounds
         left = self._left_s - (self._now() - self._left_at)
         text = Text(f"{self._done} of {total} · {f'about {roughly(left)} left' if left > 1 else 'almost done'}")
@@ -157,6 +170,11 @@ class Live:
         grid = Table.grid(padding=(0, 1))
         grid.add_row(ProgressBar(total=total, completed=self._done, width=bar), text)
         return grid
+
+
+def _up(lines: int) -> Control:
+    """Back over so many lines, each of them erased."""
+    return Control(*(((ControlType.CURSOR_UP, 1), (ControlType.ERASE_IN_LINE, 2)) * lines))
 
 
 def _outcome(case: Case, text: str) -> Text:

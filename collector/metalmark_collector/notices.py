@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from metalmark_db.output import say
+from metalmark_db.output import command, say
 from metalmark_db.record import Case
 from metalmark_db.terminal import significant
 from metalmark_db.words import Mode, Outcome, Precision, Reason
@@ -38,11 +38,11 @@ _NOT_RUN = {
 }
 
 
-def after(sitting: Sitting) -> None:
+def after(sitting: Sitting, db: str | None = None) -> None:
     """Say on standard error what the run showed and what to do next."""
     for fact in facts(sitting):
         say(f"- {fact}", stderr=True)
-    say(_next(sitting), stderr=True)
+    say(_next(sitting, db), stderr=True)
 
 
 def facts(sitting: Sitting) -> list[str]:
@@ -201,15 +201,15 @@ def _sentence(text: str) -> str:
     return plain if plain.endswith((".", "!", "?")) else f"{plain}."
 
 
-def _next(sitting: Sitting) -> str:
+def _next(sitting: Sitting, db: str | None) -> str:
     run_id, effort = sitting.run_id, sitting.head.effort.value
     if not sitting.finished:
         measured = sum(case.outcome is Outcome.OK for case in sitting.cases)
         return (
             f"Interrupted: the {measured} cases measured so far are stored as run {run_id}. "
-            f"Go on with: metalmark run --resume --effort {effort}"
+            f"Go on with: {command('run', '--resume', '--effort', effort, db=db)}"
         )
     return (
-        f"Stored as run {run_id}. Look at it again: metalmark show {run_id}. "
-        "Build the site: metalmark build; see it: metalmark serve."
+        f"Stored as run {run_id}. Look at it again: {command('show', str(run_id), db=db)}. "
+        f"Build the site: {command('build', db=db)}; see it: {command('serve', takes_db=False)}."
     )

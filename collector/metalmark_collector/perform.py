@@ -28,7 +28,11 @@ def perform(task: Task, device: Device, clock: Clock, beat: Beat) -> Done:
     """The answer to a task, with what the case left different in this process."""
     before = state.snapshot(device)
     answer = _answer(task, device, clock, beat)
-    return msgspec.structs.replace(answer, changed=state.changed(before, state.snapshot(device)))
+    try:
+        after = state.snapshot(device)
+    except RuntimeError:  # a device that an error has left unusable
+        return msgspec.structs.replace(answer, changed=("device",))
+    return msgspec.structs.replace(answer, changed=state.changed(before, after))
 
 
 def _answer(task: Task, device: Device, clock: Clock, beat: Beat) -> Done:

@@ -80,7 +80,7 @@ def _of_software(software: Software) -> Iterator[Concern]:
         yield Concern(
             kind=Kind.ENVIRONMENT,
             what=f"Set, and able to change results: {', '.join(names)}.",
-            todo=f"Such rows are left out where machines are compared. Remove with: unset {' '.join(names)}",
+            todo=f"The run records them. Remove with: unset {' '.join(names)}",
         )
 
 
@@ -140,5 +140,5 @@ def _of_kind(machine: Machine) -> Iterator[Concern]:
         yield Concern(
             kind=Kind.VIRTUAL,
             what="This is a virtual machine, which shares its cores with others.",
-            todo="Its results are kept and shown, and never ranked; measure the machine itself where you can.",
+            todo="Its CPU results are shown apart and never ranked; measure the machine itself where you can.",
         )

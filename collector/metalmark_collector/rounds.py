@@ -67,7 +67,8 @@ class DeviceRound:
         if self.worker is None and self.unusable is None:
             self._start()
         if self.unusable is not None:
-            return case.ended(self.unusable[0], detail=self.unusable[1])
+            reason = Reason.BUDGET if self.unusable[0] is Outcome.NOT_RUN else None
+            return case.ended(self.unusable[0], reason, self.unusable[1])
         needed, limit = self._needed_bytes(case), self._limit_bytes()
         if limit is not None and needed > limit and not self.progress.force:
             detail = (
@@ -103,6 +104,9 @@ class DeviceRound:
         greeting = self.worker.greet(min(START_S if first else _RESTART_S, self._left_s()))
         if isinstance(greeting, Death):
             self.worker = None
+            if greeting.timed_out and self._left_s() <= 0:
+                self.unusable = (Outcome.NOT_RUN, "its worker was still starting when the run's time was over")
+                return
             outcome, detail = judge(greeting)
             when = "did not start" if first else "does not answer since the case before"
             self.unusable = (outcome, f"The worker for {self.device} {when}. {detail}")

@@ -5,7 +5,9 @@ pipe of their own, so that nothing a case prints can be taken for one.
 """
 
 import contextlib
+import ctypes
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +23,7 @@ from .messages import Beat, Task
 from .perform import perform
 
 _BEAT_S = 1.0
+_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
 _FIRST_TO_GO = "800"  # of 1000: when memory runs out, the kernel ends the worker and not its parent
 
 
@@ -64,6 +67,9 @@ def _settle() -> None:
     """Nothing is downloaded, and this process goes first when memory runs out."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)  # elsewhere the heart notices between blocks
     with contextlib.suppress(OSError):  # Linux only
         Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO, encoding="ascii")
 

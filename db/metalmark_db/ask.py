@@ -1,7 +1,9 @@
 """Read-only SQL on the database, for the command ``query``."""
 
 import contextlib
+import signal
 import sqlite3
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +19,7 @@ _ALLOWED_IN_SQLITE = frozenset(
 _TELLING_PRAGMAS = frozenset(
     {"table_info", "table_xinfo", "table_list", "index_list", "foreign_key_list", "database_list"}
 )
+_STEPS = 100_000  # of SQLite's machine: some milliseconds
 _WHAT_THERE_IS = (
     "The views and tables to start with: results (one row a measured case), published (one row a figure of others), "
     'machines, runs, chips. All of them in SQLite: metalmark query "select name from sqlite_master"'
@@ -57,11 +60,26 @@ def _read_only(connection: sa.Connection) -> Iterator[None]:
     driver: sqlite3.Connection = connection.connection.driver_connection  # type: ignore[assignment]
     connection.exec_driver_sql("PRAGMA query_only=ON")
     driver.set_authorizer(_authorize)
+    interrupted: list[int] = []
+    # Ctrl-C would wait for the end of a statement: SQLite asks between its steps whether to go on.
+    earlier = signal.signal(signal.SIGINT, lambda number, _frame: interrupted.append(number)) if _in_main() else None
+    driver.set_progress_handler(lambda: len(interrupted), _STEPS)
     try:
         yield
+    except sa.exc.OperationalError as error:
+        if interrupted:
+            raise KeyboardInterrupt from error
+        raise
     finally:
+        if earlier is not None:
+            signal.signal(signal.SIGINT, earlier)
+        driver.set_progress_handler(None, 0)
         driver.set_authorizer(None)
         driver.execute("PRAGMA query_only=OFF")
+
+
+def _in_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_rest: Any) -> int:

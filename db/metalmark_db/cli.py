@@ -81,6 +81,7 @@ def _program() -> Any:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program; the only place where errors become text and an exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    _settle_streams()
     debug = "--debug" in given
     given = [argument for argument in given if argument != "--debug"]
     try:
@@ -97,6 +98,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # The reader (head, less) has seen enough; Python would complain once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except OSError as error:
+        if debug:
+            raise
+        _say(f"metalmark: the system refused: {error}. Check that the place exists, may be written to and has room.")
+        code = 74
     except Exception as error:
         if debug:
             raise
@@ -106,6 +112,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
         code = 70
     sys.exit(code)
+
+
+def _settle_streams() -> None:
+    """Streams that take any text: what a terminal's encoding lacks becomes a question mark; a closed one is nowhere."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - as long as the process
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
 
 
 def _say(text: str) -> None:

@@ -25,27 +25,37 @@ def database_url(given: str | None = None) -> URL:
     Raises:
         DatabaseProblem: the text is no SQLAlchemy URL, or names a kind of database that is not supported.
     """
+    if given == "":
+        raise DatabaseProblem("--db names no database: it is empty. Leave it out to use METALMARK_DB or the default.")
     text = given or os.environ.get("METALMARK_DB")
     if not text:
         return URL.create("sqlite", database=str(platformdirs.user_data_path("metalmark") / "metalmark.sqlite"))
-    if "://" not in text:
+    if "://" not in text and not text.startswith("file:"):
         return URL.create("sqlite", database=text)
     try:
         url = make_url(text)
-    except sa.exc.ArgumentError as error:
-        raise DatabaseProblem(
-            f"'{text}' is not a database address. Give a path, or an SQLAlchemy URL such as "
-            "sqlite:////home/me/metalmark.sqlite or postgresql+psycopg://user@host/name (--db or METALMARK_DB)."
-        ) from error
+    except (sa.exc.ArgumentError, ValueError) as error:
+        raise _no_address(text) from error
+    if url.get_backend_name() == "sqlite" and (url.query or url.host):
+        raise _no_address(text)  # options would be ignored, or become a part of the file's name
     if url.get_backend_name() == "postgresql" and url.drivername == "postgresql":
         url = url.set(drivername="postgresql+psycopg")
-    if url.get_backend_name() not in ("sqlite", "postgresql"):
-        raise DatabaseProblem(f"Metalmark keeps its data in SQLite or PostgreSQL, not in '{url.get_backend_name()}'.")
+    if url.drivername not in ("sqlite", "sqlite+pysqlite", "postgresql+psycopg"):
+        raise DatabaseProblem(f"Metalmark keeps its data in SQLite or PostgreSQL, not in '{url.drivername}'.")
     return url
 
 
-def open_database(given: str | None = None) -> sa.Engine:
+def _no_address(text: str) -> DatabaseProblem:
+    return DatabaseProblem(
+        f"'{text}' is not a database address that Metalmark takes. Give a path, or an SQLAlchemy URL such as "
+        "sqlite:////home/me/metalmark.sqlite or postgresql+psycopg://user@host/name (--db or METALMARK_DB)."
+    )
+
+
+def open_database(given: str | None = None, *, create: bool = True) -> sa.Engine:
     """An engine on the database, created where missing, migrated, and holding the published figures.
+
+    ``create=False`` is for those who only ask: a file that they have named and that is not there is an error.
 
     Raises:
         DatabaseProblem: it cannot be opened, is damaged, or was written by a newer Metalmark.
@@ -53,11 +63,14 @@ def open_database(given: str | None = None) -> sa.Engine:
     url = database_url(given)
     name = url.render_as_string(hide_password=True)
     try:
+        if given and not create:
+            _must_exist(url)
         _make_folder(url)
         engine = _engine(url)
         migrate.to_newest(engine, name)
+        _keep_journal(engine)
         load_published(engine)
-    except (sa.exc.DBAPIError, sqlite3.Error, OSError) as error:
+    except (sa.exc.DBAPIError, sqlite3.Error, OSError, RuntimeError, UnicodeError) as error:
         raise unreadable(name, error) from error
     except sa.exc.NoSuchModuleError as error:
         raise DatabaseProblem(f"{name} needs a driver that is not installed: {error}.") from error
@@ -105,6 +118,25 @@ def load_published(engine: sa.Engine, folder: Path | None = None) -> bool:
     return True
 
 
+def _must_exist(url: URL) -> None:
+    if url.get_backend_name() == "sqlite" and not Path(str(url.database)).expanduser().exists():
+        raise DatabaseProblem(f"There is no database {url.database}. Check the path given with --db.")
+
+
+def _keep_journal(engine: sa.Engine) -> None:
+    """A write-ahead log, so that readers never wait; only now that the database is known to be ours."""
+    if engine.dialect.name != "sqlite":
+        return
+    connection = engine.raw_connection()
+    try:
+        connection.driver_connection.execute("PRAGMA journal_mode=WAL")  # type: ignore[union-attr]
+    except sqlite3.OperationalError:
+        if not _read_only(connection.driver_connection):  # type: ignore[arg-type]
+            raise
+    finally:
+        connection.close()
+
+
 def _make_folder(url: URL) -> None:
     if url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:"):
         Path(str(url.database)).expanduser().parent.mkdir(parents=True, exist_ok=True)
@@ -127,11 +159,6 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     connection.isolation_level = None
     for pragma in (f"busy_timeout={_BUSY_MS}", "foreign_keys=ON", "synchronous=NORMAL"):
         connection.execute(f"PRAGMA {pragma}")
-    try:
-        connection.execute("PRAGMA journal_mode=WAL")
-    except sqlite3.OperationalError:
-        if not _read_only(connection):
-            raise
 
 
 def _read_only(connection: sqlite3.Connection) -> bool:

@@ -1,9 +1,16 @@
 """Answers as a table, CSV or JSON on standard output."""
 
 import csv
+import io
 import json
+import math
+import os
+import shlex
+import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.cells import cell_len
@@ -16,6 +23,7 @@ from .errors import UsageProblem
 from .terminal import harmless
 
 _GAP = 2  # between columns
+_SQLITE = "sqlite:///"
 
 Form = Callable[[Answer], None]
 
@@ -87,6 +95,8 @@ def breadth(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
 def console(stderr: bool = False) -> Console:
     """A console that reads no markup in what it prints, and as wide as a pipe needs it."""
     stream = sys.stderr if stderr else sys.stdout
+    if isinstance(stream, io.TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
+        stream.reconfigure(errors="replace")  # a terminal that knows no micro sign gets a question mark, no error
     width = None if stream.isatty() else 200
     return Console(file=stream, markup=False, emoji=False, highlight=False, width=width, soft_wrap=False)
 
@@ -110,9 +120,41 @@ def _print_table(answer: Answer) -> None:
 def _print_csv(answer: Answer) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(answer.columns)
-    writer.writerows(answer.rows)
+    writer.writerows([_plain(cell) for cell in row] for row in answer.rows)
 
 
 def _print_json(answer: Answer) -> None:
-    rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
-    print(json.dumps(rows, ensure_ascii=False, indent=1, default=str))  # noqa: T201
+    names = _distinct(answer.columns)
+    rows = [{name: _plain(cell) for name, cell in zip(names, row, strict=True)} for row in answer.rows]
+    print(json.dumps(rows, ensure_ascii=False, indent=1, default=str, allow_nan=False))  # noqa: T201
+
+
+def _plain(cell: Any) -> Any:
+    """A value as JSON and CSV can carry it: bytes as hexadecimal digits, infinite numbers as text."""
+    if isinstance(cell, bytes):
+        return cell.hex()
+    return str(cell) if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """The names, the second of two equal ones with its number, so that none is lost."""
+    seen: Counter[str] = Counter()
+    distinct = []
+    for name in names:
+        seen[name] += 1
+        distinct.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    return distinct
+
+
+def command(*words: str, db: str | None = None, takes_db: bool = True) -> str:
+    """A call of this program as the person can type it here: by its path where it is not on PATH, on this database.
+
+    ``db`` is what --db named; METALMARK_DB counts too, since another shell may not have it.
+    """
+    program = "metalmark"
+    if shutil.which(program) is None and Path(sys.argv[0]).name == program:
+        program = shlex.quote(os.path.relpath(sys.argv[0]))
+    named = (db or os.environ.get("METALMARK_DB")) if takes_db else None
+    if named and named.startswith(_SQLITE):
+        named = os.path.relpath(named.removeprefix(_SQLITE))
+    return " ".join((program, *words, *(("--db", shlex.quote(named)) if named else ())))

@@ -58,7 +58,7 @@ def machine_line(run: RunRow) -> str:
         f"{harmless(run.os_name)} {harmless(run.os_version)}".strip(),
         f"torch {harmless(run.torch_version)}" if run.torch_version else "",
     )
-    return f"Run {run.run_id}, {run.started_at}: " + ", ".join(part for part in parts if part)
+    return f"Run {run.run_id}, {harmless(run.started_at)}: " + ", ".join(part for part in parts if part)
 
 
 def _find(runs: Sequence[RunRow], run_id: int | None) -> RunRow:

@@ -14,6 +14,7 @@ from .load import load_cases, load_head
 from .models import CaseRecord, ConditionsRow, MachineRow, RoundRecord, RunRecord, SoftwareRow, WorkloadRecord
 from .record import Case, Conditions, RunHead, Workload
 from .stats import summarize
+from .words import Outcome
 
 CASE_KEY = ("workload", "version", "device", "precision", "mode", "fallback")
 
@@ -51,7 +52,7 @@ def save_case(engine: sa.Engine, run_id: int, case: Case) -> None:
 
 
 def _put_case(connection: sa.Connection, run_id: int, case: Case) -> None:
-    summary = summarize(case.rounds)
+    summary = summarize(case.rounds) if case.outcome is Outcome.OK else None  # wrong work has no speed
     row = flat(case, leave_out=("rounds",)) | {"run_id": run_id}
     if summary is not None:
         row |= {

@@ -47,6 +47,8 @@ def build(engine: sa.Engine, out: Path, say: Say = lambda _: None) -> BuildRepor
 def build_site(facts: Facts, out: Path, say: Say = lambda _: None) -> BuildReport:
     """The report of a site built from these facts."""
     out = out.resolve()  # MkDocs runs in a folder of its own
+    if any(part.is_file() for part in (out, *out.parents)):
+        raise UsageProblem(f"{out} cannot be a folder: there is a file in its way. Choose another with --out.")
     check_out(out)
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".building-", dir=out) as name:
@@ -70,13 +72,17 @@ def check_out(out: Path) -> None:
     if config.exists() and config.read_text(encoding="utf-8", errors="replace").startswith(MARK):
         return
     # MkDocs alone, run in a checkout, leaves a 404 page: that is no source either.
-    foreign = [out / part for part in PARTS if _filled(out / part) and not (out / part / "404.html").exists()]
+    foreign = [out / part for part in PARTS if _filled(out / part) and not _only_404(out / part)]
     foreign += [config] if config.exists() else []
     if foreign:
         raise UsageProblem(
             f"{foreign[0]} was not made by `metalmark build`, which would replace it. "
             "Choose an empty folder with --out, or remove it first."
         )
+
+
+def _only_404(html: Path) -> bool:
+    return (html / "404.html").exists() and not (html / "index.html").exists()
 
 
 def _filled(folder: Path) -> bool:
@@ -125,10 +131,16 @@ def draw_all(figures: Iterable[Figure], say: Say) -> dict[str, Drawing]:
 
 def _swap(work: Path, out: Path) -> None:
     """The new folders in the place of the old ones, which go with the working folder."""
-    for part in PARTS:
-        if (out / part).exists():
-            (out / part).rename(work / f"old-{part}")
-        (work / part).rename(out / part)
+    moved: list[tuple[Path, Path]] = []
+    try:
+        for part in PARTS:
+            if (out / part).exists():
+                moved.append(((out / part).rename(work / f"old-{part}"), out / part))
+            moved.append(((work / part).rename(out / part), work / part))
+    except BaseException:  # an interruption too: the old site is put back
+        for now, before in reversed(moved):
+            now.rename(before)
+        raise
     write_config(out / "mkdocs.yml", out / "pages", out / "html")
 
 

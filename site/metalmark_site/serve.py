@@ -41,7 +41,10 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         """The file of an address; a link that leads out of the folder leads nowhere."""
         root = Path(self.directory).resolve()
         wanted = super().translate_path(path)
-        inside = Path(wanted).resolve().is_relative_to(root)
+        try:
+            inside = Path(wanted).resolve().is_relative_to(root)
+        except (ValueError, OSError):  # a NUL, a name too long
+            inside = False
         return wanted if inside else str(root / "no such page")
 
     def list_directory(self, path: Any) -> None:  # noqa: ARG002 - the base class's signature

@@ -1,5 +1,8 @@
 """Read-only SQL: everything can be read, nothing can be changed."""
 
+import os
+import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -75,3 +78,14 @@ def test_one_can_look_up_what_there_is(engine: sa.Engine) -> None:
     names = {row[0] for row in ask(engine, "SELECT name FROM sqlite_master").rows}
     assert {"results", "published", "runs", "cases", "machines"} <= names
     assert ask(engine, "PRAGMA table_info(results)").rows
+
+
+def test_a_question_that_never_ends_is_ended_by_ctrl_c(engine: sa.Engine) -> None:
+    """SIGINT comes while SQLite counts for ever; the question ends, and the engine answers the next one."""
+    endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
+    press = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    press.start()
+    with pytest.raises(KeyboardInterrupt):
+        ask(engine, endless)
+    press.join()
+    assert ask(engine, "SELECT 1").rows == ((1,),)

@@ -166,3 +166,41 @@ def test_numbers_have_three_significant_digits(value: float | None, text: str) -
 
 def test_harmless_text_is_unchanged() -> None:
     assert harmless("Apple M4 Max · 40 cores, ü µ") == "Apple M4 Max · 40 cores, ü µ"
+
+
+def test_json_loses_no_column_and_stays_json(database: Path) -> None:
+    ended = call("query", "select 1 as a, 2 as a, x'ff00' as b, 9e999 as c", "--json", database=database)
+    assert json.loads(ended.stdout) == [{"a": 1, "a_2": 2, "b": "ff00", "c": "inf"}]
+
+
+def test_a_mistyped_database_is_an_error_and_no_new_file(tmp_path: Path) -> None:
+    for arguments in (("query", "select 1"), ("show",)):
+        ended = call(*arguments, "--db", str(tmp_path / "typo.sqlite"))
+        assert ended.returncode == 3
+        assert "typo.sqlite" in ended.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_terminal_without_the_signs_of_a_table_still_gets_it(
+    engine: sa.Engine, database: Path, head: RunHead, workload: Workload, make_case: Callable[..., Case]
+) -> None:
+    store.save_case(engine, store.begin_run(engine, head, [workload]), make_case("cpu"))
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "METALMARK_DB": str(database)}
+    ended = subprocess.run([*PROGRAM, "show"], capture_output=True, text=True, check=False, env=os.environ | plain)
+    assert ended.returncode == 0
+    assert "toy-infer" in ended.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+def test_a_full_disk_is_said_plainly(database: Path) -> None:
+    with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
+        ended = subprocess.run(
+            [*PROGRAM, "query", "select * from published", "--csv"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=os.environ | {"METALMARK_DB": str(database)},
+        )
+    assert ended.returncode != 0
+    assert "Traceback" not in ended.stderr

@@ -116,10 +116,24 @@ def test_somebody_elses_database_is_refused_and_keeps_its_tables_only(tmp_path: 
         open_database(str(path))
     plain = sqlite3.connect(path)
     assert plain.execute("SELECT name FROM sqlite_master").fetchall() == [("photos",)]
+    assert plain.execute("PRAGMA journal_mode").fetchone() == ("delete",)  # not even its journal was touched
     plain.close()
 
 
-@pytest.mark.parametrize("address", ["mysql://x@y/z", "://", "nonsense://"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "mysql://x@y/z",
+        "mysql://u:p@localhost:abc/x",
+        "://",
+        "nonsense://",
+        "file:/tmp/x?mode=ro",
+        "sqlite:////tmp/x?mode=ro",
+        "sqlite://host/x.db",
+        "sqlite+aiosqlite:///x",
+    ],
+)
 def test_an_address_that_cannot_be_used_is_a_clear_error(address: str) -> None:
     with pytest.raises(DatabaseProblem):
         database_url(address)

@@ -1,6 +1,9 @@
 """What people read at the terminal: tables that fit it, paragraphs that wrap, times to wait in words."""
 
 import io
+import os
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given, settings
@@ -80,6 +83,19 @@ def test_a_paragraph_is_one_line_in_a_pipe(capsys: pytest.CaptureFixture[str]) -
 def test_a_pipe_has_room_for_every_column(capsys: pytest.CaptureFixture[str]) -> None:
     output.table(None, COLUMNS, ROWS, shed=("interval", "median"))
     assert capsys.readouterr().out.splitlines()[0].split() == list(COLUMNS)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_without_unicode_gets_question_marks_and_no_error(encoding: str) -> None:
+    code = "from metalmark_db import output; output.table(None, ('time',), [('1 µs – 2 µs × 3',)]); output.say('×')"
+    shown = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"},
+        capture_output=True,
+        check=True,
+    )
+    assert len(shown.stdout.decode(encoding).splitlines()) == 3
+    assert b"1 " in shown.stdout
 
 
 @pytest.mark.parametrize(

@@ -259,3 +259,37 @@ def test_two_figures_of_one_name_are_refused(facts: Facts) -> None:
     figure = next(f for kind in PAGES for c in kind.contents(facts) for f in c.figures)
     with pytest.raises(ValueError, match="share an id"):
         builder._checked([figure, figure])
+
+
+def test_a_swap_that_is_interrupted_puts_the_old_site_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, work = tmp_path / "out", tmp_path / "work"
+    for folder, text in ((out, "old"), (work, "new")):
+        for part in ("pages", "html"):
+            (folder / part).mkdir(parents=True)
+            (folder / part / "index.html").write_text(text)
+    rename, calls = Path.rename, iter(range(9))
+
+    def interrupted(self: Path, target: Path) -> Path:
+        if next(calls) == 3:
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        builder._swap(work, out)
+    assert [(out / part / "index.html").read_text() for part in ("pages", "html")] == ["old", "old"]
+
+
+def test_a_site_of_somebody_else_is_not_replaced_for_its_404_page(tmp_path: Path) -> None:
+    (tmp_path / "html").mkdir()
+    for name in ("index.html", "404.html"):
+        (tmp_path / "html" / name).write_text("mine")
+    with pytest.raises(UsageProblem):
+        check_out(tmp_path)
+
+
+def test_a_file_in_the_way_of_the_output_is_a_clear_error(facts: Facts, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for place in ("file", "file/inside"):
+        with pytest.raises(UsageProblem, match="file in its way"):
+            build_site(facts, tmp_path / place)

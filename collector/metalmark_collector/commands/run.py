@@ -63,7 +63,7 @@ def run(
         return
     ended = _measure(engine, request, plan, probe, seen, earlier)
     report.show_run(engine, ended.run_id, as_json=as_json)
-    notices.after(ended)
+    notices.after(ended, db)
     if not ended.finished:
         raise typer.Exit(_INTERRUPTED)
 

@@ -17,8 +17,6 @@ from .reference import Reference, file_name, reference
 
 OWN_SAMPLES = 2  # of the CPU's fp32, held against float64: enough to show a fault, and all that time allows
 STEPS = 5
-_FORWARD = 1 / 3  # of a training step's work
-_DOUBLE = 2.0  # float64 takes about twice as long
 
 
 @dataclass(frozen=True)
@@ -71,26 +69,9 @@ def check_case(
     return _judged(entry, job, expected, seen)
 
 
-def reference_iterations(entry: Entry, job: Job) -> float:
-    """What the CPU's result costs, in iterations of the whole batch on the CPU; building comes on top."""
-    passes = 1 + _FORWARD if entry.facts.task is Task.TRAIN else 1.0
-    return passes * _DOUBLE * _own_share(entry, job) if _is_own(job) else passes
-
-
-def device_iterations(entry: Entry, job: Job) -> float:
-    """What the check costs on the device, in iterations of the whole batch there; training is built once more."""
-    if entry.facts.task is not Task.TRAIN:
-        return 1.0
-    return (STEPS + _FORWARD) * (_own_share(entry, job) if _is_own(job) else 1.0)
-
-
 def _is_own(job: Job) -> bool:
     """Whether the CPU would be held against itself."""
     return job.device.kind == "cpu" and job.precision is Precision.FP32 and job.mode is Mode.EAGER
-
-
-def _own_share(entry: Entry, job: Job) -> float:
-    return 1.0 if entry.facts.task is Task.OPERATION else min(1.0, OWN_SAMPLES / job.batch)
 
 
 def _samples(entry: Entry, job: Job, folder: Path, time_s: float, estimate_s: float) -> int:

@@ -22,5 +22,5 @@ def query(
 
     Example: metalmark query "select workload, device, median_s from results where outcome = 'ok'"
     """
-    answer = ask.ask(open_database(db), sql)
+    answer = ask.ask(open_database(db, create=False), sql)
     output.show_answer(answer, output.choose(as_csv=as_csv, as_json=as_json))

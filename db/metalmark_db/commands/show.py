@@ -15,4 +15,4 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show a stored run: its machine, and every case with its outcome."""
-    report.show_run(open_database(db), run, as_json=as_json)
+    report.show_run(open_database(db, create=False), run, as_json=as_json)

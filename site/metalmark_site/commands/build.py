@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from metalmark_db.output import command
 from metalmark_db.store import open_database
 
 from ..parts import require_parts
@@ -26,5 +27,6 @@ def build(
     typer.echo(
         f"{report.pages} pages with {report.drawings} drawings, from {report.runs} measured "
         f"run{'' if report.runs == 1 else 's'} and "
-        f"{report.published:,} published figures, are in {report.out / 'html'}. `metalmark serve` shows them."
+        f"{report.published:,} published figures, are in {report.out / 'html'}. "
+        f"See them: {command('serve', takes_db=False)}"
     )
