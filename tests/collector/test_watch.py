@@ -51,7 +51,6 @@ class Terminal:
         )
         for descriptor in (slave, commands, answers):
             os.close(descriptor)
-        self.answer()
 
     def send(self, passed_s: float, verb: str, *given: object) -> bytes:
         """Call the watcher after so many seconds; gives what it wrote."""
@@ -122,6 +121,7 @@ def terminal() -> Iterator[Open]:
 
     def make(columns: int, lines: int = 24, cases: int = 2, **variables: str) -> Terminal:
         opened.append(Terminal(columns, lines, cases, **variables))
+        opened[-1].answer()  # the watcher is there
         return opened[-1]
 
     yield make
@@ -161,7 +161,7 @@ def test_a_terminal_of_any_width_shows_outcome_median_interval_and_speed_up(term
         shown = screen.shown()
         assert [line.startswith("workload") for line in shown] == [True] + 5 * [False]
         assert " ".join(shown[2].split()) == row
-        assert shown[-1] == "resnet18-infer-b32 · mps · fp16 · 7 samples"
+        assert shown[-1] == "resnet18-infer-b32 · mps · fp16 · round 1 of 1 · 7 samples"
         assert max(map(len, shown)) < 100  # no wider for its own sake
 
 
@@ -206,6 +206,20 @@ def test_the_screen_changes_at_most_once_a_second_and_for_beats_every_other(term
     assert screen.send(0.0, "measuring", 1) == b""
     assert screen.send(0.5, "measuring", 1) != b""
     assert "20.1 ms" in screen.shown()[1]
+
+
+def test_a_beat_draws_the_progress_alone(terminal: Open) -> None:
+    """Whatever is drawn while the device is timed is drawn by the GPU of most Macs."""
+    screen = terminal(80)
+    measure(screen)
+    before = screen.shown()
+    written = screen.send(10, "beat", 4, 7)
+    assert b"lenet5" not in written
+    assert screen.shown()[:4] == before[:4]
+    assert screen.shown()[-1].endswith("7 samples")
+    screen.send(10, "ended", 1, "ok", 50)
+    screen.send(10, "measuring", 4)
+    assert len(screen.shown()) == 7
 
 
 def test_ctrl_c_takes_the_table_away_and_leaves_a_sane_terminal(terminal: Open) -> None:
