@@ -57,15 +57,33 @@ def test_batch_norm_starts_from_the_statistics_of_real_input(network: object) ->
 
 
 @pytest.mark.parametrize("network", [RESNET18, RESNET50])
-def test_every_residual_branch_is_damped(network: object) -> None:
+def test_biases_of_a_residual_branch_keep_its_signal_above_zero(network: object) -> None:
+    """ReLU cuts half of a signal around zero, and doubles small errors in doing so."""
     assert isinstance(network, type(RESNET18))
-    model = network.model("tiny")
-    damped = [
-        module
-        for module in model.modules()
-        if isinstance(module, nn.BatchNorm2d) and torch.all(module.weight == torch.tensor(0.2))
-    ]
-    assert len(damped) == 2
+    biases = [module.bias for module in network.model("tiny").modules() if isinstance(module, nn.BatchNorm2d)]
+    assert sum(bool(torch.all(bias == 2)) for bias in biases) == (2 if network is RESNET18 else 4)
+
+
+@pytest.mark.parametrize("name", [name for name, entry in WORKLOADS.items() if entry.network])
+def test_weights_and_inputs_have_short_numbers(name: str) -> None:
+    """bfloat16 has every one of them, so that converting them loses nothing."""
+    network = WORKLOADS[name].network
+    assert network is not None
+    model, inputs = weights.drawn(_job(), network)
+    for tensor in (inputs, *model.parameters(), *model.buffers()):
+        assert torch.equal(tensor, tensor.to(torch.bfloat16).to(tensor.dtype)) or not tensor.is_floating_point()
+
+
+def test_attention_depends_on_queries_and_keys() -> None:
+    """Without queries every token would attend to all alike; that changes the output by far more than rounding."""
+    model, tokens = weights.drawn(_job(), BERT)
+    with torch.inference_mode():
+        right = model.eval()(tokens)
+    for name, parameter in model.named_parameters():
+        if "query" in name:
+            nn.init.zeros_(parameter)
+    with torch.inference_mode():
+        assert float((model(tokens) - right).norm() / right.norm()) > 1e-3
 
 
 def test_a_model_without_batch_norm_is_left_alone() -> None:
