@@ -77,7 +77,8 @@ class Live:
 
     def beat(self, case: Planned, samples: int) -> None:
         """Show that blocks are coming in."""
-        self._current = self._named(case, f"{self._round} · " + (f"{samples} samples" if samples else "warming up"))
+        state = f"{samples} sample{'' if samples == 1 else 's'}" if samples else "warming up"
+        self._current = self._named(case, f"{self._round} · {state}")
         self._draw(_BEATS_APART_S)
 
     def ended(self, case: Case, left_s: float) -> None:

@@ -39,11 +39,10 @@ def show_run(engine: sa.Engine, run_id: int | None, *, as_json: bool = False) ->
         text = {"run": msgspec.to_builtins(run), "results": msgspec.to_builtins(rows)}
         print(json.dumps(text, ensure_ascii=False, indent=1))  # noqa: T201 - this is the command's output
         return
-    screen = output.console()
-    screen.print(machine_line(run), soft_wrap=True)
+    output.say(machine_line(run))
     output.table(None, _COLUMNS, [_cells(row) for row in rows], right=_RIGHT, shed=_SHED)
     for line in _remarks(rows):
-        screen.print(line, soft_wrap=True)
+        output.say(line)
 
 
 def machine_line(run: RunRow) -> str:
