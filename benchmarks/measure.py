@@ -18,6 +18,7 @@ REPETITIONS = 20
 IDLE_S = 10.0
 PARENT_SHARE = 0.01
 WALL_SHARE = 0.5
+MISSED = "missed"
 QUICK_PYPERF = ("--processes", "2", "--values", "2", "--min-time", "0.01")
 
 
@@ -50,13 +51,21 @@ def _idle(quick: bool) -> bool:
 def _timers(quick: bool) -> bool:
     from _timers import compared  # noqa: PLC0415 - only this part needs torch in this process
 
-    reached = True
+    verdicts = []
     for found in compared(2 if quick else PAIRS):
-        ratio = median(found.ours)
-        print(f"{found.name}: ours over {found.other}: {said(found.ours)}; figure to reach: 1 +- {found.figure:.2f}")
-        print(f"    {found.other} over itself, which is the floor: {said(found.floor)}")
-        reached &= abs(ratio - 1) <= found.figure
-    return reached
+        verdicts.append(verdict(found.ours, found.figure))
+        print(f"{found.name}: ours over {found.other}: {said(found.ours)}; ", end="")
+        print(f"figure to reach: 1 +- {found.figure:.2f}: {verdicts[-1]}")
+        print(f"    {found.other} over itself, which is the floor: {said(found.floor)}", flush=True)
+    return MISSED not in verdicts
+
+
+def verdict(ratios: Sequence[float], figure: float) -> str:
+    """Whether the median ratio lies near enough to 1; a machine too busy to tell counts for nothing."""
+    if abs(median(ratios) - 1) <= figure:
+        return "reached"
+    low, high = median_interval(ratios) or (min(ratios), max(ratios))
+    return "not to be told, the machine is too busy" if low <= 1 + figure and high >= 1 - figure else MISSED
 
 
 def said(ratios: Sequence[float]) -> str:

@@ -7,13 +7,14 @@ from pathlib import Path
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "measure.py"
 RATIO = r"\d\.\d{4}"
+VERDICT = "(reached|missed|not to be told, the machine is too busy)"
 TOLD = (
     r"load averages before: [\d.]+, [\d.]+, [\d.]+, on \d+ cores",
     r"parent's share of a core while a worker is timed: \d+\.\d\d%; figure to reach: under 1%",
-    rf"cpu: matmul 512: ours over torch.utils.benchmark: {RATIO}; figure to reach: 1 \+- 0\.01",
+    rf"cpu: matmul 512: ours over torch.utils.benchmark: {RATIO}; figure to reach: 1 \+- 0\.01: {VERDICT}",
     rf"    torch.utils.benchmark over itself, which is the floor: {RATIO}",
-    rf"cpu: add 64 x 64: ours over torch.utils.benchmark: {RATIO}; figure to reach: 1 \+- 0\.03",
-    rf"cpu: LeNet-5 training: ours over torch.utils.benchmark: {RATIO}; figure to reach: 1 \+- 0\.01",
+    rf"cpu: add 64 x 64: ours over torch.utils.benchmark: {RATIO}; figure to reach: 1 \+- 0\.03: {VERDICT}",
+    rf"cpu: LeNet-5 training: ours over torch.utils.benchmark: {RATIO}; figure to reach: 1 \+- 0\.01: {VERDICT}",
     r"runs whose centre lies within 1 % of that of a long run \(3 rounds\):",
     r"    ours, 3 rounds: [01] of 1; off by \d+\.\d\d% in the median, \d+\.\d\d% at most",
     r"    pyperf, its mean: [01] of 1; off by .*",
