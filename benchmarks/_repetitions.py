@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from metalmark_db.record import Round
-from metalmark_db.stats import summarize
+from metalmark_db.stats import Summary, summarize
 
 HERE = Path(__file__).parent
 WITHIN = 0.01
@@ -35,11 +35,22 @@ class Repetitions:
     long_run: list[Round] = field(default_factory=list)
 
     @property
-    def truth(self) -> float:
-        """The centre of the long run."""
+    def long_summary(self) -> Summary:
+        """The long run as a case of its own."""
         found = summarize(self.long_run)
         assert found is not None  # noqa: S101 - there is a round
-        return found.median_s
+        return found
+
+    @property
+    def truth(self) -> float:
+        """The centre of the long run."""
+        return self.long_summary.median_s
+
+    @property
+    def truth_is_known(self) -> bool:
+        """Whether the long run knows its own centre to 1 %: on a busy machine it does not."""
+        low, high = self.long_summary.low_s, self.long_summary.high_s
+        return low is not None and high is not None and high - low <= 2 * WITHIN * self.truth
 
     def hits(self, centres: Sequence[float]) -> int:
         """How many centres lie within 1 % of the truth."""

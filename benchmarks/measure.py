@@ -19,6 +19,7 @@ IDLE_S = 10.0
 PARENT_SHARE = 0.01
 WALL_SHARE = 0.5
 MISSED = "missed"
+TOO_BUSY = "not to be told, the machine is too busy"
 QUICK_PYPERF = ("--processes", "2", "--values", "2", "--min-time", "0.01")
 
 
@@ -65,7 +66,7 @@ def verdict(ratios: Sequence[float], figure: float) -> str:
     if abs(median(ratios) - 1) <= figure:
         return "reached"
     low, high = median_interval(ratios) or (min(ratios), max(ratios))
-    return "not to be told, the machine is too busy" if low <= 1 + figure and high >= 1 - figure else MISSED
+    return TOO_BUSY if low <= 1 + figure and high >= 1 - figure else MISSED
 
 
 def said(ratios: Sequence[float]) -> str:
@@ -81,10 +82,12 @@ def _repetitions(quick: bool) -> bool:
     print(f"    ours, {ROUNDS} rounds: {_within(found.ours, found)}")
     print(f"    pyperf, its mean: {_within(found.theirs, found)}")
     print(f"    pyperf, its median: {_within(found.their_medians, found)}")
-    print("    figure to reach: ours at least as often as pyperf's mean")
+    near = found.hits(found.ours) >= found.hits(found.theirs)
+    told = ("reached" if near else MISSED) if found.truth_is_known else TOO_BUSY
+    print(f"    figure to reach: ours at least as often as pyperf's mean: {told}")
     a_run = f"ours {found.our_wall_s / count:.1f} s, pyperf {found.their_wall_s / count:.1f} s"
     print(f"wall time of a run: {a_run}, ratio {wall:.2f}; figure to reach: {WALL_SHARE}")
-    return found.hits(found.ours) >= found.hits(found.theirs) and wall <= WALL_SHARE
+    return told != MISSED and wall <= WALL_SHARE
 
 
 def _within(centres: Sequence[float], found: Repetitions) -> str:

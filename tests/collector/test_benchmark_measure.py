@@ -19,6 +19,7 @@ TOLD = (
     r"    ours, 3 rounds: [01] of 1; off by \d+\.\d\d% in the median, \d+\.\d\d% at most",
     r"    pyperf, its mean: [01] of 1; off by .*",
     r"    pyperf, its median: [01] of 1; off by .*",
+    rf"    figure to reach: ours at least as often as pyperf's mean: {VERDICT}",
     r"wall time of a run: ours \d+\.\d s, pyperf \d+\.\d s, ratio \d+\.\d\d; figure to reach: 0\.5",
     r"quick: too few to judge by",
 )
