@@ -97,7 +97,9 @@ def _against_cpu(board: Board) -> Iterator[str]:
         parts = [
             _faster(by[Verdict.FASTER], len(mine)),
             _slower(by[Verdict.SLOWER]),
-            f"without a clear difference in {_workloads(by[Verdict.OPEN])}" if by[Verdict.OPEN] else "",
+            f"not decided (intervals that overlap, or too few samples for one) in {_workloads(by[Verdict.OPEN])}"
+            if by[Verdict.OPEN]
+            else "",
         ]
         yield f"{device} in fp32, beside the CPU: {'; '.join(part for part in parts if part)}."
 
