@@ -61,8 +61,8 @@ def test_the_gpu_is_called_faster_slower_or_neither_as_the_intervals_say() -> No
 def test_a_difference_within_the_intervals_is_not_called_faster() -> None:
     (fact, *_) = facts(ended(*ALIKE))
     assert (
-        fact
-        == "mps in fp32, beside the CPU: not decided (intervals that overlap, or too few samples for one) in copy-bandwidth."
+        fact == "mps in fp32, beside the CPU: "
+        "not decided (intervals that overlap, or too few samples for one) in copy-bandwidth."
     )
 
 
