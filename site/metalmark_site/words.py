@@ -89,9 +89,11 @@ def age(chip: str) -> tuple[int, int, str]:
 
 
 def cores(row: ResultRow | PublishedRow) -> str:
-    """The cores that did the work, as far as they are known: "10 GPU cores", or nothing."""
+    """The cores that did the work, as far as they are known: "10 GPU cores", or nothing; a guest's GPU is marked so."""
     if row.device == "cpu":
         return f"{row.cpu_cores} CPU cores" if row.cpu_cores else ""
+    if isinstance(row, ResultRow) and row.virtual:
+        return "in a virtual machine"
     # The core count of the machine's GPU is Apple's; a discrete GPU is told by its name alone.
     return f"{row.gpu_cores} GPU cores" if row.gpu_cores and row.device in ("mps", "mlx_gpu") else ""
 

@@ -219,3 +219,10 @@ def test_an_axis_without_numbers_needs_no_ends() -> None:
     spec = CHARTS["gpu_or_cpu"].spec([], Size.WIDE, gpu_or_cpu.AXIS)
     assert gpu_or_cpu.AXIS.unit is Unit.NONE
     assert all(param["name"] == "pointed" for param in spec["params"])
+
+
+def test_the_axis_holds_the_ends_of_every_span() -> None:
+    """A line that was cut at the frame would not be as long as the speed-up that it stands for."""
+    low, high, _ = base.extent([{"value": 0.005, "span_from": 0.005, "span_to": 0.64}], log=True, most=9)
+    assert low < 0.005
+    assert high > 0.64

@@ -95,9 +95,12 @@ def titled(shape: Spec, title: str) -> Spec:
     return spec
 
 
+DRAWN = ("low", "value", "high", "span_from", "span_to")  # fields that have a place on the axis
+
+
 def extent(rows: Sequence[Row], *, log: bool, most: int) -> tuple[float, float, list[float]]:
-    """The ends of the axis and its ticks: round numbers that hold all values and intervals."""
-    values = [float(row[n]) for row in rows for n in ("low", "value", "high") if isinstance(row.get(n), int | float)]  # type: ignore[arg-type]
+    """The ends of the axis and its ticks: round numbers that hold all values, intervals and spans."""
+    values = [float(row[n]) for row in rows for n in DRAWN if isinstance(row.get(n), int | float)]  # type: ignore[arg-type]
     return log_extent(min(values), max(values), most) if log else linear_extent(max(values), most)
 
 

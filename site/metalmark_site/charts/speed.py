@@ -35,11 +35,12 @@ def _line(results: list[ResultRow]) -> list[Row]:
     fastest = min(results, key=lambda r: r.median_s or 0.0)
     several = len(results) > 1
     note = f"{'fastest ' if several else ''}{units.seconds(fastest.median_s)}"
+    guest = ", in a virtual machine" if fastest.virtual and fastest.device != "cpu" else ""
     shared: Row = {
         "row": f"{fastest.workload} {fastest.version}",
         "label": shorten(work(fastest), 60),
         "label_short": shorten(work(fastest), 32),
-        "note": f"{note} on {shorten(chip_of(fastest), 30)}, {device(fastest.device)}",
+        "note": f"{note} on {shorten(chip_of(fastest), 30)}, {device(fastest.device)}{guest}",
         "note_short": note,
     }
     return [shared | dot(result) | {"head": index == 0} for index, result in enumerate(results)]

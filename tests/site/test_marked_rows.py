@@ -1,11 +1,13 @@
-"""Rows that ran partly on the CPU: shown with their operations, never ranked."""
+"""Rows that need a word beside them: what ran partly on the CPU, and GPUs of guests."""
 
 import msgspec
 import pytest
 
 from metalmark_db.rows import ResultRow
+from metalmark_site.charts import speed
 from metalmark_site.content.common import failure_figure, ranked
 from metalmark_site.facts import Facts
+from metalmark_site.words import cores
 
 
 @pytest.fixture
@@ -31,3 +33,10 @@ def test_a_row_that_failed_even_so_says_both(row: ResultRow) -> None:
     figure = failure_figure("test", [msgspec.structs.replace(row, outcome="crash", median_s=None)])
     assert figure is not None
     assert any("with aten::bincount on the CPU" in str(cell) for cell in figure.tables[0].rows[0])
+
+
+def test_a_gpu_passed_through_to_a_guest_is_ranked_with_its_mark(row: ResultRow) -> None:
+    guest = msgspec.structs.replace(row, fallback=False, virtual=True, device="cuda", device_chip="NVIDIA H200")
+    assert ranked([guest]) == [guest]
+    assert cores(guest) == "in a virtual machine"
+    assert "in a virtual machine" in str(speed.rows([guest])[0]["note"])
