@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from metalmark_db.record import Case, Key, Machine
-from metalmark_db.stats import summarize
+from metalmark_db.series import case_flags
 from metalmark_db.words import Outcome, Precision, Reason
 
 from . import budget
@@ -148,8 +148,6 @@ def with_earlier_rounds(earlier: Case | None, case: Case) -> Case:
 
 
 def flagged(case: Case) -> Case:
-    """The case with what its rounds tell together: two speeds are said, and have no interval."""
-    summary = summarize(case.rounds)
-    if summary is None or not summary.bimodal or "bimodal" in case.flags:
-        return case
-    return msgspec.structs.replace(case, flags=(*case.flags, "bimodal"))
+    """The case with what its times alone tell: two speeds, a warm-up that was too short, throttling."""
+    seen = case_flags(case.rounds, case.sustained) if case.outcome is Outcome.OK else ()
+    return msgspec.structs.replace(case, flags=tuple(dict.fromkeys(case.flags + seen)))

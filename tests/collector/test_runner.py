@@ -9,17 +9,18 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import psutil
 import pytest
 
 from metalmark_collector.budget import Budget
 from metalmark_collector.plan import Plan, Planned, make_plan
 from metalmark_collector.process import Worker
-from metalmark_collector.progress import Progress
+from metalmark_collector.progress import Progress, flagged
 from metalmark_collector.runner import run_plan
 from metalmark_db import queries
 from metalmark_db.engine import open_database
-from metalmark_db.record import Case, Machine
+from metalmark_db.record import Case, Machine, Round
 from metalmark_db.words import Effort, Outcome, Precision, Reason
 
 Hostile = Callable[..., Callable[..., Worker]]
@@ -188,3 +189,14 @@ def _assert_gone(processes: list[psutil.Process]) -> None:
     assert processes
     _, alive = psutil.wait_procs(processes, timeout=30)
     assert [p for p in alive if p.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def test_a_case_says_what_its_times_alone_tell() -> None:
+    """Rounds at two speeds are flagged as such; steady ones are not, and a failure has nothing to tell."""
+    plan = make_plan(Effort.QUICK, ["cpu"], 3, only=["matmul-2048"])
+    (planned,) = plan.cases["cpu"]
+    ended = planned.ended(Outcome.OK)
+    two = tuple(Round(number=n, iterations=1, block_ns=(t,) * 10) for n, t in enumerate((100, 100, 300)))
+    assert flagged(msgspec.structs.replace(ended, rounds=two)).flags == ("bimodal",)
+    assert flagged(msgspec.structs.replace(ended, rounds=two[:2], flags=("few_samples",))).flags == ("few_samples",)
+    assert flagged(msgspec.structs.replace(ended, outcome=Outcome.CRASH, rounds=two)).flags == ()
