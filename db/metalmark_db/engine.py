@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from .data import data
 from .errors import DatabaseProblem
 from .models import ChipRecord, LoadedRecord, PublishedRecord, SourceRecord
 
+_AGAIN_S = 0.02
 _BUSY_MS = 30_000  # another process may be migrating or storing a case
 
 
@@ -124,15 +126,28 @@ def _must_exist(url: URL) -> None:
 
 
 def _keep_journal(engine: sa.Engine) -> None:
-    """A write-ahead log, so that readers never wait; only now that the database is known to be ours."""
+    """A write-ahead log, so that readers never wait; only now that the database is known to be ours.
+
+    The switch needs the file alone and does not wait for it by itself, so that two processes which
+    make a database at once are told to try again.
+    """
     if engine.dialect.name != "sqlite":
         return
+    deadline = time.monotonic() + _BUSY_MS / 1000
     connection = engine.raw_connection()
+    driver: Any = connection.driver_connection
     try:
-        connection.driver_connection.execute("PRAGMA journal_mode=WAL")  # type: ignore[union-attr]
-    except sqlite3.OperationalError:
-        if not _read_only(connection.driver_connection):  # type: ignore[arg-type]
-            raise
+        while driver.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+            try:
+                driver.execute("PRAGMA journal_mode=WAL")
+            except sqlite3.OperationalError:
+                if _read_only(driver):
+                    return
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_AGAIN_S)
+            else:
+                return  # done, or a place (memory, some network drives) that keeps its own way
     finally:
         connection.close()
 
