@@ -112,7 +112,8 @@ class Progress:
         case = flagged(with_earlier_rounds(self.cases.get(case.key), case))
         self.cases[case.key] = case
         self.keep(case)
-        self.watcher.ended(case, sum(map(self.need_s, self.to_come)))
+        left_s = min(sum(map(self.need_s, self.to_come)), self.budget.left_s(self.now()))
+        self.watcher.ended(case, max(0.0, left_s))
 
     def keep(self, case: Case) -> None:
         """Store a case as it is now."""
