@@ -106,6 +106,7 @@ def _judged(entry: Entry, job: Job, expected: Reference, seen: Seen) -> tuple[Tr
     if seen.output.shape != expected.output.shape:
         return None, verdict.wrong_shape(tuple(seen.output.shape), tuple(expected.output.shape))
     found, tolerance = difference(seen.output, expected.output), entry.tolerances[job.precision]
+    least_dependence = verdict.demand(found.reference_rms, _dependence(entry, expected.output))
     if found.not_finite:
         return None, verdict.not_finite(found.not_finite, found.count)
     truth = Truth(
@@ -115,12 +116,17 @@ def _judged(entry: Entry, job: Job, expected: Reference, seen: Seen) -> tuple[Tr
         error_max=found.largest,
         error_max_rms=found.largest_rms,
         tolerance=tolerance.output,
-        input_dependence=None if entry.facts.task is Task.OPERATION else input_dependence(seen.output),
+        input_dependence=_dependence(entry, seen.output),
         loss_error=_relative(seen.losses[0], expected.loss) if seen.losses else None,
         gradient_error=_relative(seen.gradient_norm, expected.gradient_norm),
         losses=tuple(loss for loss in seen.losses if math.isfinite(loss)) or None,
     )
-    return truth, verdict.wrong(truth, tolerance, seen.losses, found.reference_rms)
+    return truth, verdict.wrong(truth, tolerance, seen.losses, least_dependence)
+
+
+def _dependence(entry: Entry, output: torch.Tensor) -> float | None:
+    """An operation has no samples, only one input."""
+    return None if entry.facts.task is Task.OPERATION else input_dependence(output)
 
 
 def _relative(value: float | None, right: float | None) -> float | None:

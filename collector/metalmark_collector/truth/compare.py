@@ -42,11 +42,14 @@ def difference(output: torch.Tensor, reference: torch.Tensor) -> Difference:
 
 
 def input_dependence(output: torch.Tensor) -> float | None:
-    """How much the first two samples' outputs differ, over the size of the first; None for one sample."""
-    if output.dim() == 0 or len(output) < 2:  # noqa: PLR2004 - the two that are compared
+    """How much the outputs of two samples differ, over the size of one: the first against the one farthest from it.
+
+    None where there is one sample only.
+    """
+    if output.dim() == 0 or len(output) < 2:  # noqa: PLR2004 - it takes two to differ
         return None
-    first, second = (output[sample].detach().cpu().double() for sample in (0, 1))
-    return _over(float((first - second).norm()), float(first.norm()))
+    first, *others = (sample.detach().cpu().double() for sample in output)
+    return _over(max(float((other - first).norm()) for other in others), float(first.norm()))
 
 
 def _pieces(tensor: torch.Tensor) -> Iterator[torch.Tensor]:

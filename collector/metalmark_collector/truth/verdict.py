@@ -9,6 +9,7 @@ from ..workloads.base import Tolerance
 
 LARGEST = 30  # times the tolerance: what a single number may be off, over the root mean square
 LEAST_DEPENDENCE = 0.05
+DEGENERATE = 0.005
 LEAST_RMS = 1e-3  # a reference that is nearly zero proves nothing
 
 
@@ -26,15 +27,26 @@ def not_finite(count: int, total: int) -> str:
     return f"{count} of the output's {total} numbers are NaN or infinite."
 
 
-def wrong(truth: Truth, tolerance: Tolerance, losses: Sequence[float], reference_rms: float) -> str | None:
-    """The first thing that is wrong, or None; ``losses`` as they came, of a training.
+def demand(reference_rms: float, reference_dependence: float | None) -> float:
+    """The least dependence on the input that is right, given what the CPU's own result has.
 
     Raises:
-        Degenerate: the reference is next to nothing, so that nothing can be said.
+        Degenerate: the CPU's result is next to nothing or hardly depends on the input, so that it proves nothing.
     """
     if reference_rms < LEAST_RMS:
         raise Degenerate(f"the output on the CPU is next to nothing (root mean square {reference_rms:.2g})")
-    return _output(truth) or _inputs(truth) or (_learning(truth, tolerance, losses) if losses else None)
+    if reference_dependence is None:
+        return 0.0
+    if reference_dependence < DEGENERATE:
+        raise Degenerate(f"the output on the CPU is the same for all inputs (differences {reference_dependence:.2g})")
+    return min(LEAST_DEPENDENCE, reference_dependence / 2)  # few samples can be alike by chance
+
+
+def wrong(truth: Truth, tolerance: Tolerance, losses: Sequence[float], least_dependence: float) -> str | None:
+    """The first thing that is wrong, or None; ``losses`` as they came, of a training."""
+    return (
+        _output(truth) or _inputs(truth, least_dependence) or (_learning(truth, tolerance, losses) if losses else None)
+    )
 
 
 def _output(truth: Truth) -> str | None:
@@ -51,11 +63,11 @@ def _output(truth: Truth) -> str | None:
     return None
 
 
-def _inputs(truth: Truth) -> str | None:
-    if truth.input_dependence is not None and truth.input_dependence < LEAST_DEPENDENCE:
+def _inputs(truth: Truth, least: float) -> str | None:
+    if truth.input_dependence is not None and truth.input_dependence < least:
         return (
             f"The output hardly depends on the input: two samples' outputs differ by {truth.input_dependence:.2g} "
-            f"of their size, and at least {LEAST_DEPENDENCE} is right."
+            f"of their size, and at least {least:.2g} is right."
         )
     return None
 

@@ -46,6 +46,18 @@ class Tolerance:
     gradient: float | None = None
 
 
+FP32 = Tolerance(1e-4)  # a correct device may add in any order; what shortens the numbers themselves errs by more
+FP32_TRAINING = Tolerance(1e-4, loss=2e-5, gradient=1e-3)
+
+
+def tolerances(
+    precisions: Precisions, *, tf32: Tolerance, half: Tolerance, fp32: Tolerance = FP32
+) -> Mapping[Precision, Tolerance]:
+    """By precision; fp16 has what bf16 needs, since a device may keep its sums in fp16 too."""
+    shared = {Precision.FP32: fp32, Precision.TF32: tf32}
+    return {one: shared.get(one, half) for one in dict.fromkeys(each for kind in precisions.values() for each in kind)}
+
+
 @dataclass(frozen=True)
 class Job:
     """What is asked of a builder: where, in which precision, from which seed, and how big."""

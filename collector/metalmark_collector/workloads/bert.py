@@ -7,9 +7,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from metalmark_db.words import Precision, Task
+from metalmark_db.words import Task
 
-from .base import AUTOCAST, CONVERTED, Entry, Job, Network, Prepared, Size, Tolerance, described
+from .base import AUTOCAST, CONVERTED, Entry, Job, Network, Prepared, Size, Tolerance, described, tolerances
 
 if TYPE_CHECKING:
     import torch
@@ -103,12 +103,12 @@ BERT_BASE_TRAIN = Entry(
     ),
     builder=_train,
     precisions=AUTOCAST,
-    tolerances={
-        Precision.FP32: Tolerance(1e-4, loss=1e-5, gradient=1e-3),
-        Precision.TF32: Tolerance(3e-3, loss=1e-3, gradient=1e-2),
-        Precision.AMP_FP16: Tolerance(3e-3, loss=1e-3, gradient=1e-2),
-        Precision.AMP_BF16: Tolerance(3e-2, loss=1e-2, gradient=3e-2),
-    },
+    tolerances=tolerances(
+        AUTOCAST,
+        fp32=Tolerance(1e-4, loss=1e-4, gradient=1e-3),
+        tf32=Tolerance(1.8e-3, loss=2e-3, gradient=2e-3),
+        half=Tolerance(0.02, loss=0.02, gradient=0.02),
+    ),
     kept_bytes_per_sample=114_461_712,
     network=NETWORK,
 )
@@ -129,12 +129,7 @@ BERT_BASE_INFER = Entry(
     ),
     builder=_infer,
     precisions=CONVERTED,
-    tolerances={
-        Precision.FP32: Tolerance(1e-4),
-        Precision.TF32: Tolerance(3e-3),
-        Precision.FP16: Tolerance(3e-3),
-        Precision.BF16: Tolerance(3e-2),
-    },
+    tolerances=tolerances(CONVERTED, tf32=Tolerance(1.8e-3), half=Tolerance(0.042)),
     kept_bytes_per_sample=0,
     network=NETWORK,
 )

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from metalmark_db.words import Mode, Precision, Task
 
-from .base import CONVERTED, FP32_ONLY, Entry, Job, Prepared, Tolerance, described
+from .base import CONVERTED, FP32_ONLY, Entry, Job, Prepared, Tolerance, described, tolerances
 
 SIDE = 2048
 COPIED_BYTES = 512 * 2**20
@@ -54,12 +54,7 @@ MATMUL_2048 = Entry(
     builder=_matmul,
     precisions=CONVERTED,
     modes=(Mode.EAGER,),
-    tolerances={
-        Precision.FP32: Tolerance(1e-4),
-        Precision.TF32: Tolerance(3e-3),
-        Precision.FP16: Tolerance(3e-3),
-        Precision.BF16: Tolerance(3e-2),
-    },
+    tolerances=tolerances(CONVERTED, tf32=Tolerance(9e-4), half=Tolerance(0.009)),
     kept_bytes_per_sample=0,
 )
 COPY_BANDWIDTH = Entry(

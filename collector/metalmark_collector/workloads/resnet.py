@@ -6,9 +6,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from metalmark_db.words import Precision, Task
+from metalmark_db.words import Task
 
-from .base import AUTOCAST, CONVERTED, Entry, Job, Network, Prepared, Size, Tolerance, described
+from .base import (
+    AUTOCAST,
+    CONVERTED,
+    FP32_TRAINING,
+    Entry,
+    Job,
+    Network,
+    Prepared,
+    Size,
+    Tolerance,
+    described,
+    tolerances,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -124,12 +136,7 @@ RESNET18_INFER = Entry(
     ),
     builder=_resnet18_infer,
     precisions=CONVERTED,
-    tolerances={
-        Precision.FP32: Tolerance(1e-4),
-        Precision.TF32: Tolerance(3e-3),
-        Precision.FP16: Tolerance(3e-3),
-        Precision.BF16: Tolerance(3e-2),
-    },
+    tolerances=tolerances(CONVERTED, tf32=Tolerance(7e-4), half=Tolerance(0.009)),
     kept_bytes_per_sample=0,
     network=RESNET18,
 )
@@ -150,12 +157,7 @@ RESNET50_INFER = Entry(
     ),
     builder=_resnet50_infer,
     precisions=CONVERTED,
-    tolerances={
-        Precision.FP32: Tolerance(1e-4),
-        Precision.TF32: Tolerance(3e-3),
-        Precision.FP16: Tolerance(3e-3),
-        Precision.BF16: Tolerance(3e-2),
-    },
+    tolerances=tolerances(CONVERTED, tf32=Tolerance(1.1e-3), half=Tolerance(0.014)),
     kept_bytes_per_sample=0,
     network=RESNET50,
 )
@@ -176,12 +178,12 @@ RESNET50_TRAIN = Entry(
     ),
     builder=_resnet50_train,
     precisions=AUTOCAST,
-    tolerances={
-        Precision.FP32: Tolerance(1e-4, loss=1e-5, gradient=1e-3),
-        Precision.TF32: Tolerance(3e-3, loss=1e-3, gradient=1e-2),
-        Precision.AMP_FP16: Tolerance(3e-3, loss=1e-3, gradient=1e-2),
-        Precision.AMP_BF16: Tolerance(3e-2, loss=1e-2, gradient=3e-2),
-    },
+    tolerances=tolerances(
+        AUTOCAST,
+        fp32=FP32_TRAINING,
+        tf32=Tolerance(1.1e-3, loss=4e-4, gradient=1.1e-3),
+        half=Tolerance(0.013, loss=4e-3, gradient=0.013),
+    ),
     kept_bytes_per_sample=85_913_512,
     network=RESNET50,
 )

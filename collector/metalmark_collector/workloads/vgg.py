@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from metalmark_db.words import Precision, Task
+from metalmark_db.words import Task
 
-from .base import AUTOCAST, Entry, Job, Network, Prepared, Size, Tolerance, described
+from .base import AUTOCAST, FP32_TRAINING, Entry, Job, Network, Prepared, Size, Tolerance, described, tolerances
 
 if TYPE_CHECKING:
     import torch
@@ -73,12 +73,12 @@ VGG16_TRAIN = Entry(
     ),
     builder=_train,
     precisions=AUTOCAST,
-    tolerances={
-        Precision.FP32: Tolerance(1e-4, loss=1e-5, gradient=1e-3),
-        Precision.TF32: Tolerance(3e-3, loss=1e-3, gradient=1e-2),
-        Precision.AMP_FP16: Tolerance(3e-3, loss=1e-3, gradient=1e-2),
-        Precision.AMP_BF16: Tolerance(3e-2, loss=1e-2, gradient=3e-2),
-    },
+    tolerances=tolerances(
+        AUTOCAST,
+        fp32=FP32_TRAINING,
+        tf32=Tolerance(2.4e-3, loss=2e-4, gradient=3e-3),
+        half=Tolerance(0.018, loss=1.5e-3, gradient=0.018),
+    ),
     kept_bytes_per_sample=73_359_272,
     network=NETWORK,
 )
