@@ -35,17 +35,26 @@ def _model(size: Size) -> torch.nn.Module:
 
     from .building.bert import Classifier
 
-    return _attentive(Classifier(BertConfig(**ATTENTION, **(TINY if size == "tiny" else {}))))
+    return _conditioned(Classifier(BertConfig(**ATTENTION, **(TINY if size == "tiny" else {}))))
 
 
-def _attentive(model: torch.nn.Module) -> torch.nn.Module:
-    """Queries and keys that matter: as drawn, every token attends to all alike, and wrong attention looks right."""
+def _conditioned(model: torch.nn.Module) -> torch.nn.Module:
+    """Weights whose output depends on the tokens and on attention, and is never near zero as a whole.
+
+    As drawn, two thirds of every first vector are the same in all sequences, and every token attends to all
+    alike, so that wrong attention looks right. And two logits are near zero for some seeds, so that
+    the same rounding looks large.
+    """
     import torch
 
     with torch.no_grad():
         for name, module in model.named_modules():
+            if name.endswith("word_embeddings"):
+                module.weight *= 3
             if name.endswith((".self.query", ".self.key")):
                 module.weight *= 2.4  # scores get a standard deviation of 1.8
+            if name == "whole.classifier":
+                module.bias.copy_(torch.tensor([0.4, -0.4]))
     return model
 
 
