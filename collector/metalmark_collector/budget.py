@@ -16,6 +16,8 @@ _TRAINED = 5 + 1 / 3  # five steps, and a forward pass for the output
 _ONE_STEP = 1 + 1 / 3
 _OWN_SAMPLES = 2
 _DOUBLE = 2.0  # float64 takes about twice as long
+# Seconds to compile on two slow cores, where ResNet-18 took 26 and 52; what a run measured replaces it.
+_COMPILE_S = {Task.INFERENCE: 30.0, Task.TRAIN: 60.0, Task.OPERATION: 20.0}
 _RESERVE = 0.9  # of the limit: estimates are estimates
 
 
@@ -23,6 +25,11 @@ def iteration_s(workload: Workload, flops_per_s: float) -> float:
     """Estimated seconds of one iteration on a device that does ``flops_per_s`` on a small matmul."""
     arithmetic = (workload.flops_per_iteration or 0.0) / (_EFFICIENCY * flops_per_s)
     return arithmetic + (workload.bytes_per_iteration or 0.0) / _BYTES_PER_S + _CALL_S
+
+
+def compile_s(workload: Workload) -> float:
+    """Seconds that compiling a workload is thought to take before anything was measured."""
+    return _COMPILE_S[workload.task]
 
 
 def least_s(iteration: float) -> float:

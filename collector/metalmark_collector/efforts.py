@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from metalmark_db.errors import UsageProblem
 from metalmark_db.words import Effort, Mode, Precision
 
 
@@ -16,7 +15,7 @@ class Scope:
     limit_s: int  # what no run may exceed
     workloads: tuple[str, ...]  # ids, each on the CPU and on the GPU
     beside_fp32: Mapping[str, tuple[Precision, ...]] = field(default_factory=dict)  # by workload, on a GPU
-    compiled: tuple[str, ...] = ()  # workloads that a GPU measures in compile mode as well
+    compiled: Mapping[str, tuple[Precision, ...]] = field(default_factory=dict)  # the same in compile mode
     sustained: tuple[str, ...] = ()  # workloads that work back to back once more after the last round
     sustain_s: float = 0.0  # for how long
 
@@ -27,38 +26,66 @@ class Scope:
         """
         return (Precision.FP32,) if device == "cpu" else (Precision.FP32, *self.beside_fp32.get(workload, ()))
 
-    def modes(self, workload: str, device: str) -> tuple[Mode, ...]:
-        """The modes of a workload on a device."""
-        return (Mode.EAGER, Mode.COMPILE) if device != "cpu" and workload in self.compiled else (Mode.EAGER,)
+    def modes(self, workload: str, device: str, precision: Precision) -> tuple[Mode, ...]:
+        """The modes of a workload on a device in a precision; the CPU is measured in eager mode alone."""
+        compiled = device != "cpu" and precision in self.compiled.get(workload, ())
+        return (Mode.EAGER, Mode.COMPILE) if compiled else (Mode.EAGER,)
 
 
-_TABLE = {
+_QUICK = (
+    "lenet5-train-b128",
+    "resnet18-infer-b32",
+    "resnet50-train-b8",
+    "resnet50-infer-b8",
+    "vgg16-train-b4",
+    "bert-base-train-t128-b4",
+    "bert-base-infer-t128-b4",
+    "matmul-2048",
+    "copy-bandwidth",
+)
+_INFERENCE = ("resnet18-infer-b32", "resnet50-infer-b8", "bert-base-infer-t128-b4")
+_TRAINING = ("lenet5-train-b128", "resnet50-train-b8", "vgg16-train-b4", "bert-base-train-t128-b4")
+# TF32 belongs to CUDA alone; the entries leave it out elsewhere.
+_LOWER = (Precision.TF32, Precision.FP16, Precision.BF16)
+_MIXED = (Precision.TF32, Precision.AMP_BF16)
+_ALL_MIXED = (Precision.TF32, Precision.AMP_FP16, Precision.AMP_BF16)
+_COMPILED = ("resnet50-train-b8", "resnet50-infer-b8", "bert-base-train-t128-b4", "bert-base-infer-t128-b4")
+# The bars of Apple's chart, at batches that every Mac can run.
+_HEADLINE = (
+    "resnet50-train-b8",
+    "resnet50-infer-b8",
+    "vgg16-train-b4",
+    "vgg16-infer-b4",
+    "bert-base-train-t128-b4",
+    "bert-base-infer-t128-b4",
+)
+
+EFFORTS: Mapping[Effort, Scope] = {
     Effort.QUICK: Scope(
         rounds=1,
         aimed_s=90,
         limit_s=240,
-        workloads=(
-            "lenet5-train-b128",
-            "resnet18-infer-b32",
-            "resnet50-train-b8",
-            "resnet50-infer-b8",
-            "vgg16-train-b4",
-            "bert-base-train-t128-b4",
-            "bert-base-infer-t128-b4",
-            "matmul-2048",
-            "copy-bandwidth",
-        ),
+        workloads=_QUICK,
         beside_fp32={"matmul-2048": (Precision.FP16,)},
     ),
+    Effort.STANDARD: Scope(
+        rounds=3,
+        aimed_s=15 * 60,
+        limit_s=40 * 60,
+        workloads=_QUICK,
+        beside_fp32=dict.fromkeys((*_INFERENCE, "matmul-2048"), _LOWER) | dict.fromkeys(_TRAINING, _MIXED),
+        compiled=dict.fromkeys(_COMPILED, (Precision.FP32,)),
+    ),
+    Effort.FULL: Scope(
+        rounds=5,
+        aimed_s=60 * 60,
+        limit_s=150 * 60,
+        workloads=(*_QUICK, "vgg16-infer-b4"),
+        beside_fp32=dict.fromkeys((*_INFERENCE, "vgg16-infer-b4", "matmul-2048"), _LOWER)
+        | dict.fromkeys(_TRAINING, _ALL_MIXED),
+        compiled=dict.fromkeys((*_INFERENCE, "vgg16-infer-b4"), (Precision.FP32, Precision.BF16))
+        | dict.fromkeys(_TRAINING, (Precision.FP32, Precision.AMP_BF16)),
+        sustained=_HEADLINE,
+        sustain_s=60.0,
+    ),
 }
-
-
-class _Efforts(dict[Effort, Scope]):
-    def __missing__(self, effort: Effort) -> Scope:
-        raise UsageProblem(
-            f"The effort {effort.value!r} comes with a later version of Metalmark. "
-            f"This one knows: {', '.join(known.value for known in self)}."
-        )
-
-
-EFFORTS: Mapping[Effort, Scope] = _Efforts(_TABLE)  # an effort that is not in the table yet raises UsageProblem

@@ -66,6 +66,11 @@ def estimate(engine: sa.Engine, plan: Plan, machine: Machine, done: Collection[t
     return expect(plan, machine, {}, done)
 
 
+def _compile_s(case: Planned) -> float:
+    """Seconds of compiling a case, which later rounds need not do again."""
+    return budget.compile_s(case.facts) if case.mode is Mode.COMPILE else 0.0
+
+
 def _check_s(case: Planned, iterations: Mapping[Planned, float]) -> float:
     """Seconds of a case's comparison with the CPU, which is made once."""
     if case.device == "cpu":
@@ -88,10 +93,13 @@ def expect(
         for case in cases
     }
     iterations = _iterations(list(left), machine, medians)
-    least = {case: left[case] * budget.least_s(iterations[case]) + _check_s(case, iterations) for case in left}
+    least = {
+        case: left[case] * budget.least_s(iterations[case]) + _compile_s(case) + _check_s(case, iterations)
+        for case in left
+    }
     most = {case: left[case] * _wanted_s(iterations[case]) for case in left}
     fixed = START_S * len({case.device for case in left if left[case]}) * plan.rounds
-    fixed += sum(plan.sustain_s for case in left if left[case] and case.workload in plan.sustained)
+    fixed += plan.sustain_s * sum(case in plan.sustained for case in left if left[case])
     # The runner gives every case its least need, and shares out what the aim leaves over.
     spare, wish = plan.aimed_s - fixed - sum(least.values()), sum(most.values()) - sum(least.values())
     part = min(1.0, max(0.0, spare) / wish) if wish else 0.0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from metalmark_db.words import Outcome, Reason
+from metalmark_db.words import Mode, Outcome, Reason
 from metalmark_db.words import Task as Kind
 
 from . import memory, state
@@ -80,7 +80,15 @@ def _compared(done: Done, task: Task, entry: Entry, job: Job, prepared: Prepared
 
 
 def _measured(task: Task, prepared: Prepared, device: Device, clock: Clock, beat: Beat, flags: list[str]) -> Done:
-    session = Session(prepared.step, device, clock, clock.now_ns() + int(task.share_s * 1e9), between=beat, flags=flags)
+    session = Session(
+        prepared.step,
+        device,
+        clock,
+        clock.now_ns() + int(task.share_s * 1e9),
+        between=beat,
+        flags=flags,
+        compiles=task.mode is Mode.COMPILE,
+    )
     samples = measure(session, task.round_number)
     iteration_ns = min(samples.block_ns) / samples.iterations
     calls = per_call(session) if iteration_ns < PER_CALL_NS else None

@@ -61,9 +61,9 @@ class Plan(Struct, frozen=True, kw_only=True):
     rounds: int
     aimed_s: float
     limit_s: float
-    sustain_s: float = 0.0  # after the last round of the workloads in ``sustained``
-    sustained: tuple[str, ...] = ()
     cases: Mapping[str, tuple[Planned, ...]]  # by device, in the suite's order
+    sustained: frozenset[Planned] = frozenset()  # those that work back to back once more after the last round ...
+    sustain_s: float = 0.0  # ... for how long
 
     def order(self, number: int) -> list[tuple[str, list[Planned]]]:
         """Devices and their cases of one round: cases shuffled anew, devices in alternating order."""
@@ -86,8 +86,9 @@ def make_plan(
     *,
     only: Sequence[str] = (),
     precisions: Sequence[Precision] = (),
+    modes: Sequence[Mode] = (),
 ) -> Plan:
-    """The plan of an effort, or of the workloads and precisions that were asked for.
+    """The plan of an effort, or of the workloads, precisions and modes that were asked for.
 
     Raises:
         UsageProblem: a workload is not in the suite, or nothing is left to measure.
@@ -103,8 +104,8 @@ def make_plan(
             for name in names
             for precision in WORKLOADS[name].precisions.get(device, ())
             if precision in (precisions or settings.precisions(name, device))
-            for mode in settings.modes(name, device)
-            if mode in WORKLOADS[name].modes
+            for mode in WORKLOADS[name].modes
+            if mode in (modes or settings.modes(name, device, precision))
         )
         for device in devices
     }
@@ -114,13 +115,23 @@ def make_plan(
         rounds=settings.rounds,
         aimed_s=settings.aimed_s,
         limit_s=settings.limit_s,
-        sustain_s=settings.sustain_s,
-        sustained=settings.sustained,
         cases={device: planned for device, planned in cases.items() if planned},
+        sustained=_sustained(cases, settings.sustained),
+        sustain_s=settings.sustain_s,
     )
     if not plan.count:
         raise UsageProblem(
-            "Nothing is left to measure: no workload of that choice has such a precision on these devices. "
+            "Nothing is left to measure: no workload of that choice has such a precision and mode on these devices. "
             "`metalmark workloads` lists the precisions of each."
         )
     return plan
+
+
+def _sustained(cases: Mapping[str, tuple[Planned, ...]], workloads: Sequence[str]) -> frozenset[Planned]:
+    """The workloads as most people run them, on the GPU where there is one: the CPU's minutes would say little more."""
+    device = next((kind for kind in cases if kind != "cpu"), "cpu")
+    return frozenset(
+        case
+        for case in cases.get(device, ())
+        if case.workload in workloads and case.precision is Precision.FP32 and case.mode is Mode.EAGER
+    )

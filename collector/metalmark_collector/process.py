@@ -7,7 +7,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import IO
 
 from msgspec import Struct
@@ -36,7 +37,12 @@ class Worker:
     """One worker process for one device, in a session and process group of its own."""
 
     def __init__(
-        self, kind: str, *, fallback: bool = False, cache: str | None = None, program: Sequence[str] = PROGRAM
+        self,
+        kind: str,
+        *,
+        fallback: bool = False,
+        variables: Mapping[str, str] = MappingProxyType({}),
+        program: Sequence[str] = PROGRAM,
     ) -> None:
         task_read, self._tasks = os.pipe()
         self._messages, message_write = os.pipe()
@@ -46,7 +52,7 @@ class Worker:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=_environment(fallback=fallback, cache=cache),
+            env=_environment(fallback=fallback) | dict(variables),
             start_new_session=True,  # Ctrl-C reaches the parent alone, and whatever a case leaves behind is found
         )
         os.close(task_read)
@@ -108,14 +114,10 @@ class Worker:
         return self._death
 
 
-def _environment(*, fallback: bool, cache: str | None) -> dict[str, str]:
-    """The person's own, except that operations go to the CPU only where that is recorded.
-
-    What torch compiles is kept in ``cache``, a folder of this run: nothing was compiled before.
-    """
+def _environment(*, fallback: bool) -> dict[str, str]:
+    """The person's own, except that operations go to the CPU only where that is recorded."""
     environment = {name: value for name, value in os.environ.items() if name != FALLBACK}
-    environment |= {FALLBACK: "1"} if fallback else {}
-    return environment | ({"TORCHINDUCTOR_CACHE_DIR": cache} if cache else {})
+    return environment | ({FALLBACK: "1"} if fallback else {})
 
 
 class _Tail:

@@ -1,7 +1,7 @@
 """What a run knows while it goes on, and what becomes of its cases."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -9,7 +9,8 @@ import msgspec
 
 from metalmark_db.record import Case, Key, Machine
 from metalmark_db.series import case_flags
-from metalmark_db.words import Outcome, Precision, Reason
+from metalmark_db.stats import round_medians
+from metalmark_db.words import Mode, Outcome, Precision, Reason, Task
 
 from . import budget
 from .budget import Budget
@@ -42,7 +43,7 @@ class Watcher(Protocol):
 class StartWorker(Protocol):
     """Starts a worker for a kind of device."""
 
-    def __call__(self, kind: str, *, fallback: bool = False, cache: str | None = None) -> Worker:
+    def __call__(self, kind: str, *, fallback: bool = False, variables: Mapping[str, str] = {}) -> Worker:
         """The worker, which has not said hello yet."""
         ...
 
@@ -59,7 +60,8 @@ class Progress:
     size: Literal["real", "tiny"] = "real"
     force: bool = False  # start cases whose estimated need exceeds the device's memory, too
     references: str | None = None  # folder of the CPU's results; None where outputs are not compared
-    cache: str | None = None  # folder of what torch compiles
+    variables: Mapping[str, str] = field(default_factory=dict)  # of the workers' environment
+    no_compiler: str | None = None  # why nothing can be compiled here
     memory_bytes: int | None = None  # available to the CPU's cases
     now: Callable[[], float] = time.monotonic
     start_worker: StartWorker = Worker
@@ -74,7 +76,15 @@ class Progress:
 
     def need_s(self, case: Planned) -> float:
         """Least seconds that a case is thought to need, its comparison with the CPU included."""
-        return budget.least_s(self.iteration_s(case)) + self.check_s(case)
+        return budget.least_s(self.iteration_s(case)) + self.compile_s(case) + self.check_s(case)
+
+    def compile_s(self, case: Planned) -> float:
+        """Seconds that compiling a case is thought to take; later rounds find its code kept."""
+        if case.mode is not Mode.COMPILE:
+            return 0.0
+        earlier = self.cases.get(case.key)
+        firsts = [one.first_call_ns for one in earlier.rounds if one.first_call_ns] if earlier else []
+        return firsts[-1] / 1e9 if firsts else budget.compile_s(case.facts)
 
     def check_s(self, case: Planned) -> float:
         """Seconds that the comparison of a case with the CPU is thought to take."""
@@ -82,7 +92,9 @@ class Progress:
             return 0.0
         own = case.device == "cpu"
         there = budget.own_check_iterations(case.facts) if own else budget.check_iterations(case.facts)
-        return there * self.iteration_s(case) + (0.0 if own else self.reference_s(case))
+        # A training is built once more, which finds the compiled code but not the traced graphs.
+        again = self.compile_s(case) / 2 if case.facts.task is Task.TRAIN else 0.0
+        return there * self.iteration_s(case) + again + (0.0 if own else self.reference_s(case))
 
     def reference_s(self, case: Planned) -> float:
         """Seconds that the CPU is thought to take for its result of the whole batch; none where it is kept already."""
@@ -96,14 +108,19 @@ class Progress:
         return earlier is not None and earlier.truth is not None
 
     def iteration_s(self, case: Planned) -> float:
-        """Estimated seconds of one iteration of a case, from what is known of its device so far."""
+        """Seconds of one iteration of a case: measured in an earlier round, else from what its device has shown."""
+        earlier = self.cases.get(case.key)
+        measured = round_medians(earlier.rounds) if earlier else []
+        return measured[-1] if measured else self._estimated_s(case) * self.slowness.get(case.device, 1.0)
+
+    def _estimated_s(self, case: Planned) -> float:
         rate = self.rates.get(case.device) or self.rates.get("cpu", _CPU_GUESS) * _GPU_GUESS
-        return budget.iteration_s(case.facts, rate) * self.slowness.get(case.device, 1.0)
+        return budget.iteration_s(case.facts, rate)
 
     def learn(self, case: Planned, measured_s: float) -> None:
         """Take a measured iteration into the estimates of the device's other cases."""
         earlier = self.slowness.get(case.device)
-        ratio = measured_s / (self.iteration_s(case) / (earlier or 1.0))
+        ratio = measured_s / self._estimated_s(case)
         self.slowness[case.device] = (earlier * ratio) ** 0.5 if earlier else ratio
 
     def end(self, case: Case) -> None:

@@ -117,6 +117,7 @@ def _plan(run_id: int, head: RunHead, stored: Sequence[Case]) -> Plan:
         head.seed,
         only=[case.workload for case in cases],
         precisions=[case.precision for case in cases],
+        modes=[case.mode for case in cases],
     )
     again = {kind: tuple(_planned(case) for case in cases if case.device == kind) for kind in kinds}
     return msgspec.structs.replace(plan, cases=again)

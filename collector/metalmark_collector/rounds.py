@@ -64,6 +64,8 @@ class DeviceRound:
     def _measure(self, case: Planned) -> Case:
         if self._left_s() <= 0:
             return case.ended(Outcome.NOT_RUN, Reason.BUDGET, "the run's time was over before this case")
+        if case.mode is Mode.COMPILE and self.progress.no_compiler is not None:
+            return case.ended(Outcome.NOT_RUN, Reason.NO_COMPILER, self.progress.no_compiler)
         if self.worker is None and self.unusable is None:
             self._start()
         if self.unusable is not None:
@@ -76,7 +78,7 @@ class DeviceRound:
             )
             return case.ended(Outcome.NOT_RUN, Reason.MEMORY_ESTIMATE, detail)
         iteration, most_s = self.progress.iteration_s(case), self._most_s()
-        needed_s = _FEWEST * iteration + self.progress.check_s(case)
+        needed_s = _FEWEST * iteration + self.progress.compile_s(case) + self.progress.check_s(case)
         if needed_s > most_s:
             detail = (
                 f"one iteration was estimated to take {iteration:.1f} s and the case {needed_s:.0f} s, "
@@ -100,7 +102,7 @@ class DeviceRound:
     def _start(self) -> None:
         first = self.greeting is None
         self.progress.watcher.starting(self.device)
-        self.worker = self.progress.start_worker(self.device, fallback=self.fallback, cache=self.progress.cache)
+        self.worker = self.progress.start_worker(self.device, fallback=self.fallback, variables=self.progress.variables)
         greeting = self.worker.greet(min(START_S if first else _RESTART_S, self._left_s()))
         if isinstance(greeting, Death):
             self.worker = None
@@ -152,7 +154,7 @@ class DeviceRound:
             references=None if progress.compared(case) else progress.references,
             reference_s=max(_REFERENCE_S, self._most_s() / 2),
             reference_estimate_s=progress.reference_s(case),
-            sustain_s=plan.sustain_s if last and case.workload in plan.sustained else 0.0,
+            sustain_s=plan.sustain_s if last and case in plan.sustained else 0.0,
             mark=secrets.token_hex(16),
         )
 

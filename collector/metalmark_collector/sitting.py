@@ -16,9 +16,9 @@ from msgspec import Struct
 from metalmark_db import store
 from metalmark_db.errors import MissingPart, UsageProblem
 from metalmark_db.record import Case, Conditions, Machine, RunHead
-from metalmark_db.words import Effort, Outcome, Precision, Reason
+from metalmark_db.words import Effort, Mode, Outcome, Precision, Reason
 
-from . import devices, resume
+from . import compilers, devices, resume
 from .budget import Budget
 from .fingerprint import Probe, local_probe, read_conditions
 from .look import Seen, look
@@ -37,6 +37,7 @@ class Request(Struct, frozen=True, kw_only=True):
     devices: tuple[str, ...] = ()
     workloads: tuple[str, ...] = ()
     precisions: tuple[Precision, ...] = ()
+    modes: tuple[Mode, ...] = ()
     size: Literal["real", "tiny"] = "real"
     check: bool = True  # hold outputs against the CPU's
     force: bool = False  # start cases that are thought to need more memory than there is, too
@@ -107,6 +108,7 @@ def plan_sitting(request: Request, machine: Machine) -> Plan:
         secrets.randbelow(2**31),
         only=request.workloads,
         precisions=request.precisions,
+        modes=request.modes,
     )
 
 
@@ -131,6 +133,7 @@ def sit(
     with tempfile.TemporaryDirectory(prefix="metalmark-") as folder:
         references = Path(folder, "references")
         references.mkdir()
+        compiler = compilers.find()
         progress = Progress(
             plan=plan,
             machine=head.machine,
@@ -140,7 +143,8 @@ def sit(
             size=request.size,
             force=request.force,
             references=str(references) if request.check else None,
-            cache=str(Path(folder, "compiled")),
+            variables=compilers.environment(Path(folder, "compiled"), compiler),
+            no_compiler=compilers.why_not(compiler),
             memory_bytes=seen.conditions.memory_available_bytes,
             greeted=recorder.greeted,
             cases={case.key: case for case in earlier.cases} if earlier else {},

@@ -5,6 +5,7 @@ import gc
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 import torch
 
@@ -19,7 +20,7 @@ from metalmark_collector.progress import Progress
 from metalmark_collector.runner import run_plan
 from metalmark_collector.workloads import WORKLOADS
 from metalmark_collector.workloads.base import Job, Prepared
-from metalmark_db.record import Case, Machine
+from metalmark_db.record import Case, Machine, Round
 from metalmark_db.words import Effort, Outcome, Reason
 
 M1_CPU = 0.5e12  # FLOP/s that a workload reaches
@@ -102,7 +103,13 @@ def run(plan: Plan, slower: float) -> tuple[float, dict[Any, Case]]:
         script = by_flops(speed[kind], otherwise_ns=25_000_000)
         return ScriptedWorker(FakeDevice(clock=clock, script=script, slower=slower), 2 * speed[kind] / slower)
 
-    state = Progress(
+    state = _progress(plan, clock, start)
+    assert run_plan(state)
+    return clock.time_ns / 1e9, state.cases
+
+
+def _progress(plan: Plan, clock: ScriptedClock, start: Callable[..., Any]) -> Progress:
+    return Progress(
         plan=plan,
         machine=Machine(chip="Apple M1"),
         save=lambda _: None,
@@ -111,8 +118,6 @@ def run(plan: Plan, slower: float) -> tuple[float, dict[Any, Case]]:
         now=lambda: clock.time_ns / 1e9,
         start_worker=start,
     )
-    assert run_plan(state)
-    return clock.time_ns / 1e9, state.cases
 
 
 @pytest.mark.usefixtures("trivial")
@@ -122,6 +127,34 @@ def test_a_run_on_an_m1_keeps_to_its_aim_and_measures_everything(seed: int) -> N
     took, cases = run(plan, slower=1.0)
     assert took <= plan.aimed_s
     assert {case.outcome for case in cases.values()} == {Outcome.OK}
+
+
+@pytest.mark.usefixtures("trivial")
+@pytest.mark.parametrize("effort", [Effort.STANDARD, Effort.FULL])
+@pytest.mark.parametrize("slower", [0.1, 1.0, 10.0])
+def test_longer_runs_keep_to_their_budget_and_measure_every_round(slower: float, effort: Effort) -> None:
+    plan = make_plan(effort, ["cpu", "mps"], 1)
+    took, cases = run(plan, slower)
+    assert took <= (plan.aimed_s if slower <= 1 else plan.limit_s)
+    if slower <= 1:
+        assert {len(case.rounds) for case in cases.values()} == {plan.rounds}
+    seconds = {key: sum(case.sustained.block_ns) / 1e9 for key, case in cases.items() if case.sustained}
+    assert all(plan.sustain_s <= each < 2 * plan.sustain_s for each in seconds.values())
+    assert set(seconds) == ({case.key for case in plan.sustained} if slower <= 1 else set(seconds))
+
+
+@pytest.mark.usefixtures("trivial")
+def test_later_rounds_know_what_a_case_takes_from_the_earlier_ones() -> None:
+    """A case a hundred times slower than its FLOPs say is asked for once, and then known to be slow."""
+    clock = ScriptedClock()
+    plan = make_plan(Effort.STANDARD, ["cpu"], 1, only=["matmul-2048"])
+    progress = _progress(plan, clock, lambda *_, **__: None)
+    planned = plan.cases["cpu"][0]
+    guessed = progress.iteration_s(planned)
+    slow = Round(number=0, iterations=2, block_ns=(400_000_000,), first_call_ns=1)
+    progress.end(msgspec.structs.replace(planned.ended(Outcome.OK), rounds=(slow,)))
+    assert progress.iteration_s(planned) == pytest.approx(0.2)
+    assert guessed < 0.1
 
 
 @pytest.mark.usefixtures("trivial")

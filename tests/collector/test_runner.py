@@ -8,11 +8,13 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import psutil
 import pytest
 
+from metalmark_collector import compilers
 from metalmark_collector.budget import Budget
 from metalmark_collector.plan import Plan, Planned, make_plan
 from metalmark_collector.process import Worker
@@ -21,7 +23,7 @@ from metalmark_collector.runner import run_plan
 from metalmark_db import queries
 from metalmark_db.engine import open_database
 from metalmark_db.record import Case, Machine, Round
-from metalmark_db.words import Effort, Outcome, Precision, Reason
+from metalmark_db.words import Effort, Mode, Outcome, Precision, Reason
 
 Hostile = Callable[..., Callable[..., Worker]]
 SITTING = Path(__file__).with_name("run_hostile.py")
@@ -200,3 +202,39 @@ def test_a_case_says_what_its_times_alone_tell() -> None:
     assert flagged(msgspec.structs.replace(ended, rounds=two)).flags == ("bimodal",)
     assert flagged(msgspec.structs.replace(ended, rounds=two[:2], flags=("few_samples",))).flags == ("few_samples",)
     assert flagged(msgspec.structs.replace(ended, outcome=Outcome.CRASH, rounds=two)).flags == ()
+
+
+def test_without_a_compiler_compiled_cases_are_not_run_and_the_others_are() -> None:
+    saved: dict[str, Case] = {}
+    plan = make_plan(Effort.QUICK, ["cpu"], 3, only=["lenet5-train-b128"], modes=list(Mode))
+    state = progress(plan, Worker, saved)
+    state.no_compiler = "torch.compile needs a C++ compiler, and this machine has none."
+    assert run_plan(state)
+    ends = {case.mode: (case.outcome, case.reason, case.detail) for case in state.cases.values()}
+    assert ends[Mode.COMPILE] == (Outcome.NOT_RUN, Reason.NO_COMPILER, state.no_compiler)
+    assert ends[Mode.EAGER][0] is Outcome.OK
+
+
+def test_a_case_is_compiled_in_a_folder_of_the_run_and_measured_in_every_round(tmp_path: Path) -> None:
+    """Real compilations: the second round finds the first one's code, and each has a worker of its own."""
+    compiler, pids = compilers.find(), []
+    plan = make_plan(Effort.QUICK, ["cpu"], 3, only=["lenet5-train-b128"], modes=[Mode.COMPILE])
+    plan = msgspec.structs.replace(plan, rounds=2, aimed_s=60.0)
+
+    def start(kind: str, **options: Any) -> Worker:
+        worker = Worker(kind, **options)
+        pids.append(worker.pid)
+        return worker
+
+    state = progress(plan, start, {})
+    state.budget.aimed_s, state.patience_s = 60.0, 120.0
+    state.references = str(tmp_path / "truth")
+    state.variables = compilers.environment(tmp_path / "compiled", compiler)
+    assert run_plan(state)
+    (case,) = state.cases.values()
+    assert (case.outcome, case.mode, len(case.rounds)) == (Outcome.OK, Mode.COMPILE, 2)
+    assert case.truth is not None
+    first, second = (one.first_call_ns or 0 for one in case.rounds)
+    assert first > second > 10 * min(case.rounds[0].block_ns) / case.rounds[0].iterations
+    assert len(set(pids)) == 2
+    assert list((tmp_path / "compiled").rglob("*.so"))

@@ -8,8 +8,8 @@ import pytest
 
 from metalmark_collector.commands.workloads import workloads
 from metalmark_collector.efforts import EFFORTS, Scope
+from metalmark_collector.plan import make_plan
 from metalmark_collector.workloads import WORKLOADS
-from metalmark_db.errors import UsageProblem
 from metalmark_db.words import Effort, Mode, Precision
 
 
@@ -20,10 +20,36 @@ def test_the_quick_effort_names_workloads_of_the_suite_once() -> None:
     assert (quick.rounds, quick.aimed_s, quick.limit_s) == (1, 90, 240)
 
 
-@pytest.mark.parametrize("effort", [Effort.STANDARD, Effort.FULL])
-def test_an_effort_that_does_not_exist_yet_says_so(effort: Effort) -> None:
-    with pytest.raises(UsageProblem, match=r"comes with a later version.*quick"):
-        EFFORTS[effort]
+@pytest.mark.parametrize("effort", list(Effort))
+def test_an_effort_names_only_what_the_suite_has(effort: Effort) -> None:
+    scope = EFFORTS[effort]
+    asked = {**scope.beside_fp32, **scope.compiled, **dict.fromkeys(scope.sustained, ())}
+    assert set(asked) <= set(scope.workloads) <= set(WORKLOADS)
+    for name in scope.workloads:
+        entry = WORKLOADS[name]
+        assert set(scope.precisions(name, "cuda")) <= set(entry.precisions["cuda"])
+        assert all(mode in entry.modes for one in Precision for mode in scope.modes(name, "cuda", one))
+
+
+def test_longer_efforts_have_more_rounds_and_more_cases() -> None:
+    quick, standard, full = (EFFORTS[effort] for effort in (Effort.QUICK, Effort.STANDARD, Effort.FULL))
+    assert (quick.rounds, standard.rounds, full.rounds) == (1, 3, 5)
+    assert set(quick.workloads) <= set(standard.workloads) <= set(full.workloads)
+    assert (standard.aimed_s, full.aimed_s, full.sustain_s) == (900, 3600, 60.0)
+    assert len(full.sustained) == 6
+
+
+@pytest.mark.parametrize("device", ["mps", "cuda"])
+def test_a_standard_run_has_at_most_eighty_cases(device: str) -> None:
+    assert 30 <= make_plan(Effort.STANDARD, ["cpu", device], 1).count <= 80
+
+
+def test_the_six_headline_cases_are_sustained_on_the_gpu_in_single_precision() -> None:
+    plan = make_plan(Effort.FULL, ["cpu", "mps"], 1)
+    assert {(case.device, case.precision, case.mode) for case in plan.sustained} == {("mps", "fp32", "eager")}
+    assert {case.workload for case in plan.sustained} == set(EFFORTS[Effort.FULL].sustained)
+    assert len(make_plan(Effort.FULL, ["cpu"], 1).sustained) == 6
+    assert not make_plan(Effort.STANDARD, ["cpu", "mps"], 1).sustained
 
 
 def test_the_list_has_every_workload_with_its_size(capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,7 +67,7 @@ def test_the_json_list_has_every_fact(capsys: pytest.CaptureFixture[str]) -> Non
     assert [row["id"] for row in rows] == list(WORKLOADS)
     product = next(row for row in rows if row["id"] == "matmul-2048")
     assert product["flops_per_iteration"] == 2 * 2048**3
-    assert product["efforts"] == ["quick"]
+    assert product["efforts"] == ["quick", "standard", "full"]
     usual = ["fp32", "fp16", "bf16"]
     assert product["precisions"] == {"cpu": usual, "mps": usual, "cuda": ["fp32", "tf32", "fp16", "bf16"]}
 
@@ -52,13 +78,14 @@ def test_the_quick_effort_measures_fp32_and_one_product_in_half_precision_on_a_g
         assert quick.precisions(name, "cpu") == (Precision.FP32,)
         half = (Precision.FP16,) if name == "matmul-2048" else ()
         assert quick.precisions(name, "mps") == quick.precisions(name, "cuda") == (Precision.FP32, *half)
-        assert quick.modes(name, "cuda") == (Mode.EAGER,)
+        assert quick.modes(name, "cuda", Precision.FP32) == (Mode.EAGER,)
 
 
 def test_an_effort_can_have_workloads_compiled_on_a_gpu() -> None:
-    scope = Scope(rounds=3, aimed_s=1, limit_s=1, workloads=("a", "b"), compiled=("b",))
-    assert scope.modes("a", "mps") == scope.modes("b", "cpu") == (Mode.EAGER,)
-    assert scope.modes("b", "mps") == (Mode.EAGER, Mode.COMPILE)
+    scope = Scope(rounds=3, aimed_s=1, limit_s=1, workloads=("a", "b"), compiled={"b": (Precision.FP32,)})
+    for name, device, precision in (("a", "mps", "fp32"), ("b", "cpu", "fp32"), ("b", "mps", "bf16")):
+        assert scope.modes(name, device, Precision(precision)) == (Mode.EAGER,)
+    assert scope.modes("b", "mps", Precision.FP32) == (Mode.EAGER, Mode.COMPILE)
 
 
 def test_listing_imports_no_torch() -> None:

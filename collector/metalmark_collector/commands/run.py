@@ -10,7 +10,7 @@ from metalmark_db import report
 from metalmark_db.commands.query import DB
 from metalmark_db.errors import UsageProblem
 from metalmark_db.store import open_database
-from metalmark_db.words import Effort, Precision
+from metalmark_db.words import Effort, Mode, Precision
 
 from .. import devices, estimate, notices, preflight, resume, sitting, watch
 from ..awake import awake
@@ -30,6 +30,7 @@ def run(
     ] = None,
     workload: Annotated[list[str] | None, typer.Option(help="Only this workload; repeat for several.")] = None,
     precision: Annotated[list[Precision] | None, typer.Option(help="Only this precision; repeat for several.")] = None,
+    mode: Annotated[list[Mode] | None, typer.Option(help="Only this mode; repeat for both.")] = None,
     only_estimate: Annotated[
         bool, typer.Option("--estimate", help="Print what would be measured and how long it takes; run nothing.")
     ] = False,
@@ -52,6 +53,7 @@ def run(
         devices=tuple(device or ()),
         workloads=tuple(workload or ()),
         precisions=tuple(precision or ()),
+        modes=tuple(mode or ()),
         force=force,
     )
     probe = local_probe()
@@ -77,9 +79,10 @@ def _planned(request: sitting.Request, seen: Seen, db: str | None) -> _Planned:
 
 
 def _continued(request: sitting.Request, seen: Seen, effort: Effort | None, db: str | None) -> _Planned:
-    if request.devices or request.workloads or request.precisions:
+    if request.devices or request.workloads or request.precisions or request.modes:
         raise UsageProblem(
-            "--resume continues what an unfinished run has planned; leave out --device, --workload and --precision."
+            "--resume continues what an unfinished run has planned; leave out --device, --workload, --precision "
+            "and --mode."
         )
     engine = open_database(db)
     earlier = resume.find(engine, seen, effort)

@@ -9,7 +9,7 @@ from .bert import BERT_BASE_INFER, BERT_BASE_TRAIN
 from .lenet import LENET5_TRAIN
 from .operations import COPY_BANDWIDTH, MATMUL_2048
 from .resnet import RESNET18_INFER, RESNET50_INFER, RESNET50_TRAIN
-from .vgg import VGG16_TRAIN
+from .vgg import VGG16_INFER, VGG16_TRAIN
 
 WORKLOADS: Mapping[str, Entry] = {
     "lenet5-train-b128": LENET5_TRAIN,
@@ -17,6 +17,7 @@ WORKLOADS: Mapping[str, Entry] = {
     "resnet50-train-b8": RESNET50_TRAIN,
     "resnet50-infer-b8": RESNET50_INFER,
     "vgg16-train-b4": VGG16_TRAIN,
+    "vgg16-infer-b4": VGG16_INFER,
     "bert-base-train-t128-b4": BERT_BASE_TRAIN,
     "bert-base-infer-t128-b4": BERT_BASE_INFER,
     "matmul-2048": MATMUL_2048,
