@@ -26,6 +26,10 @@ class Task(Struct, frozen=True, kw_only=True, tag="task"):
     mark: str = ""  # printed to standard error when the case has ended
 
 
+class Go(Struct, frozen=True, kw_only=True, tag="go"):
+    """Parent to worker, after a beat: what there was to draw is drawn."""
+
+
 class Hello(Struct, frozen=True, kw_only=True, tag="hello"):
     """Worker to parent: torch is there, and this is the device."""
 
@@ -43,7 +47,7 @@ class Hello(Struct, frozen=True, kw_only=True, tag="hello"):
 
 
 class Beat(Struct, frozen=True, kw_only=True, tag="beat"):
-    """Worker to parent, between blocks and at most once a second: still measuring."""
+    """Worker to parent, between blocks and at most once a second: still measuring. It waits for ``Go``."""
 
     samples: int
 
@@ -60,6 +64,8 @@ class Done(Struct, frozen=True, kw_only=True, tag="done"):
     truth: Truth | None = None
     sustained: Sustained | None = None
     changed: tuple[str, ...] = ()  # what the case left different in its process
+    spent_s: dict[str, float] = msgspec.field(default_factory=dict)  # on each part of the work, by its name
 
 
-Message = Hello | Beat | Done
+Message = Hello | Beat | Done  # of a worker
+Order = Task | Go  # of its parent

@@ -13,8 +13,8 @@ from typing import IO
 
 from msgspec import Struct
 
-from .channel import ChannelClosed, Deadline, Receiver, send
-from .messages import Beat, Done, Hello, Task
+from .channel import MESSAGES, ChannelClosed, Deadline, Receiver, send
+from .messages import Beat, Done, Go, Hello, Task
 
 FALLBACK = "PYTORCH_ENABLE_MPS_FALLBACK"
 PROGRAM = ("-m", "metalmark_collector.worker")
@@ -57,7 +57,7 @@ class Worker:
         )
         os.close(task_read)
         os.close(message_write)
-        self._receiver = Receiver(self._messages)
+        self._receiver = Receiver(self._messages, MESSAGES)
         self._stdout, self._stderr = _Tail(self._process.stdout), _Tail(self._process.stderr)
         self._death: Death | None = None
         self.printed = ""  # the end of what the last answered task wrote to standard error
@@ -95,6 +95,8 @@ class Worker:
             if not isinstance(message, Beat):
                 return message
             on_beat(message)
+            with contextlib.suppress(BrokenPipeError):  # it has just died, which the next reading tells
+                send(self._tasks, Go())
 
     def _end(self, *, timed_out: bool, patience_s: float = _PARTING_S) -> Death:
         """Wait shortly for a worker that is dying by itself, so that its own exit code is kept; then kill."""

@@ -13,16 +13,16 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import msgspec
-
 from . import devices, qos
-from .channel import send
+from .channel import ORDERS, ChannelClosed, Deadline, Receiver, send
 from .clock import SystemClock
 from .greeting import hello
-from .messages import Beat, Task
+from .messages import Beat, Order, Task
 from .perform import perform
 
 _BEAT_S = 1.0
+_DRAWING_S = 1.0  # for the parent, at most
+_SHOWING_S = 0.03  # for the terminal, which draws with the GPU under test after the parent has written
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
 _FIRST_TO_GO = "800"  # of 1000: when memory runs out, the kernel ends the worker and not its parent
 
@@ -33,23 +33,28 @@ def main(arguments: list[str]) -> None:
     _settle()
     device, clock = devices.make(kind), SystemClock()
     send(messages, hello(device, clock, user_initiated=qos.ask_user_initiated()))
-    beat = _heart(messages, os.getppid())
-    for task in _tasks(tasks):
+    inbox = Receiver(tasks, ORDERS)
+    beat = _heart(messages, inbox, os.getppid())
+    for task in _tasks(inbox):
         answer = perform(task, device, clock, beat)
         # After this mark the parent knows that it has read all that the case printed.
         os.write(2, f"\n{task.mark}\n".encode())
         send(messages, answer)
 
 
-def _tasks(descriptor: int) -> Iterator[Task]:
-    decoder = msgspec.json.Decoder(Task)
-    with os.fdopen(descriptor, "rb") as lines:
-        for line in lines:
-            yield decoder.decode(line)
+def _tasks(inbox: Receiver[Order]) -> Iterator[Task]:
+    with contextlib.suppress(ChannelClosed):
+        while True:
+            order = inbox.receive()
+            if isinstance(order, Task):  # a ``Go`` that came too late has nothing to say
+                yield order
 
 
-def _heart(messages: int, parent: int) -> Callable[[int], None]:
-    """Called between blocks: tells the parent at most once a second, and ends with it."""
+def _heart(messages: int, inbox: Receiver[Order], parent: int) -> Callable[[int], None]:
+    """Called between blocks: tells the parent at most once a second, and ends with it.
+
+    The next block waits until the parent and its terminal have drawn, but not for a screen that was stopped.
+    """
     last = time.monotonic()
 
     def beat(samples: int) -> None:
@@ -57,8 +62,11 @@ def _heart(messages: int, parent: int) -> Callable[[int], None]:
         if os.getppid() != parent:
             os._exit(1)  # the parent was killed: nobody will read what would be measured
         if time.monotonic() - last >= _BEAT_S:
-            last = time.monotonic()
             send(messages, Beat(samples=samples))
+            with contextlib.suppress(Deadline, ChannelClosed):
+                inbox.receive(time.monotonic() + _DRAWING_S)
+                time.sleep(_SHOWING_S)
+            last = time.monotonic()
 
     return beat
 

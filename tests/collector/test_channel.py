@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from metalmark_collector import channel
-from metalmark_collector.channel import ChannelClosed, Deadline, Receiver, send
-from metalmark_collector.messages import Beat, Done
+from metalmark_collector import channel, worker
+from metalmark_collector.channel import MESSAGES, ORDERS, ChannelClosed, Deadline, Receiver, send
+from metalmark_collector.messages import Beat, Done, Go
 from metalmark_db.words import Outcome
 
 Pipe = tuple[int, int]
@@ -37,7 +37,7 @@ def test_two_messages_in_one_piece_are_two_messages(pipe: Pipe) -> None:
     read, write = pipe
     send(write, Beat(samples=1))
     send(write, Done(outcome=Outcome.OK))
-    receiver = Receiver(read)
+    receiver = Receiver(read, MESSAGES)
     assert receiver.receive(soon()) == Beat(samples=1)
     assert receiver.receive(soon()) == Done(outcome=Outcome.OK)
 
@@ -52,7 +52,7 @@ def test_a_message_in_many_pieces_is_one_message(pipe: Pipe) -> None:
 
     writer = threading.Thread(target=drip)
     writer.start()
-    answer = Receiver(read).receive(soon())
+    answer = Receiver(read, MESSAGES).receive(soon())
     writer.join()
     assert isinstance(answer, Done)
     assert answer.detail == "ü" * 2000
@@ -62,7 +62,7 @@ def test_a_message_larger_than_the_pipe_arrives_whole(pipe: Pipe) -> None:
     read, write = pipe
     writer = threading.Thread(target=send, args=(write, Done(outcome=Outcome.OK, detail="x" * 1_000_000)))
     writer.start()
-    answer = Receiver(read).receive(soon())
+    answer = Receiver(read, MESSAGES).receive(soon())
     writer.join()
     assert isinstance(answer, Done)
     assert len(answer.detail or "") == 1_000_000
@@ -72,7 +72,7 @@ def test_half_a_message_is_a_deadline_missed(pipe: Pipe) -> None:
     read, write = pipe
     os.write(write, b'{"type":"be')
     with pytest.raises(Deadline):
-        Receiver(read).receive(time.monotonic() + 0.1)
+        Receiver(read, MESSAGES).receive(time.monotonic() + 0.1)
 
 
 def test_a_closed_pipe_is_noticed_at_once(pipe: Pipe) -> None:
@@ -80,7 +80,7 @@ def test_a_closed_pipe_is_noticed_at_once(pipe: Pipe) -> None:
     os.write(write, b'{"type":"be')
     os.close(write)
     with pytest.raises(ChannelClosed):
-        Receiver(read).receive(soon())
+        Receiver(read, MESSAGES).receive(soon())
 
 
 @pytest.mark.parametrize("line", [b"hello\n", b"{}\n", b'{"type":"done","outcome":"great"}\n', b"\xff\xfe\n", b"\n"])
@@ -88,7 +88,7 @@ def test_what_is_no_message_closes_the_channel(pipe: Pipe, line: bytes) -> None:
     read, write = pipe
     os.write(write, line)
     with pytest.raises(ChannelClosed, match="no message"):
-        Receiver(read).receive(soon())
+        Receiver(read, MESSAGES).receive(soon())
 
 
 def test_a_message_without_end_is_cut_off(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,4 +96,32 @@ def test_a_message_without_end_is_cut_off(pipe: Pipe, monkeypatch: pytest.Monkey
     read, write = pipe
     os.write(write, b"x" * 5000)
     with pytest.raises(ChannelClosed, match="no end"):
-        Receiver(read).receive(soon())
+        Receiver(read, MESSAGES).receive(soon())
+
+
+@pytest.fixture
+def heart(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Thread, int]]:
+    """A worker's beat, started and waiting for the parent, and where the parent's orders go."""
+    monkeypatch.setattr(worker, "_BEAT_S", 0.0)
+    (_, messages), (inbox, orders) = (ends := os.pipe()), os.pipe()
+    beat = worker._heart(messages, Receiver(inbox, ORDERS), os.getppid())
+    yield threading.Thread(target=beat, args=(3,)), orders
+    for end in (*ends, inbox, orders):
+        os.close(end)
+
+
+def test_the_next_block_waits_until_the_parent_has_drawn(heart: tuple[threading.Thread, int]) -> None:
+    beating, orders = heart
+    beating.start()
+    beating.join(0.3)
+    assert beating.is_alive()
+    send(orders, Go())
+    beating.join(0.5)
+    assert not beating.is_alive()
+
+
+def test_a_screen_that_was_stopped_stops_no_measuring(heart: tuple[threading.Thread, int]) -> None:
+    beating, _ = heart
+    beating.start()
+    beating.join(5)
+    assert not beating.is_alive()
