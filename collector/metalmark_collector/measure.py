@@ -14,6 +14,7 @@ from metalmark_db.words import Reason
 
 from .clock import Clock
 from .devices.base import Device, Work
+from .laps import BUILDING, SAMPLING, WARMING_UP, Laps
 
 BLOCK_NS = 20_000_000  # shorter blocks measure the clock and the scheduler
 MARGIN = 115  # percent: clocks that still rise must not push a block under its length
@@ -59,10 +60,16 @@ class Session:
     between: Callable[[int], None] = lambda _samples: None  # called between blocks, outside the timed part
     flags: list[str] = field(default_factory=list)
     compiles: bool = False  # the first call does, which takes a thousand times as long as the others
+    laps: Laps | None = None  # told which part of the work has ended
 
     def left_ns(self) -> int:
         """Time that this case still has."""
         return self.end_ns - self.clock.now_ns()
+
+    def lap(self, name: str) -> None:
+        """Say that a part of the work has ended."""
+        if self.laps is not None:
+            self.laps.lap(name)
 
 
 def measure(session: Session, number: int) -> Round:
@@ -78,6 +85,7 @@ def measure(session: Session, number: int) -> Round:
 
 def _measure(session: Session, number: int) -> Round:
     first = time_block(session, 1)
+    session.lap(BUILDING)  # kernels, and in compile mode everything
     # Half of the first call is a fair guess of the next one; of one that compiled it tells nothing.
     if session.left_ns() <= (0 if session.compiles else first.elapsed_ns // 2):
         raise OverBudget(f"its first iteration took {first.elapsed_ns / 1e9:.1f} s")
@@ -85,10 +93,12 @@ def _measure(session: Session, number: int) -> Round:
     wanted = _wanted_ns(share_ns)
     iterations, spent = _calibrate(session, wanted)
     times = _warm_up(session, iterations, share_ns)
+    session.lap(WARMING_UP)
     warmups = spent + len(times) * iterations
     if times:  # a slow start, or an interruption, made the first estimate too long
         iterations = max(iterations, math.ceil(wanted * iterations / min(times)))
     blocks = _sample(session, iterations)
+    session.lap(SAMPLING)
     if session.device.kind != "cpu":  # which computes at once: there a wait is the system's, not the device's
         _check_synchronized(blocks)
     if len(blocks) < LOOKS[0]:
@@ -127,7 +137,9 @@ def time_block(session: Session, iterations: int) -> Block:
 def per_call(session: Session) -> tuple[int, ...]:
     """Durations in ns of single iterations, each waited for: what a caller who needs the result at once sees."""
     with _frozen():
-        return tuple(time_block(session, 1).elapsed_ns for _ in range(PER_CALLS))
+        times = tuple(time_block(session, 1).elapsed_ns for _ in range(PER_CALLS))
+    session.lap(SAMPLING)
+    return times
 
 
 def sustain(session: Session, iterations: int, seconds: float) -> Sustained:
@@ -135,11 +147,19 @@ def sustain(session: Session, iterations: int, seconds: float) -> Sustained:
     iterations = max(1, iterations * SUSTAINED_BLOCK_NS // BLOCK_NS)
     end_ns = session.clock.now_ns() + int(seconds * 1e9)
     blocks: list[int] = []
+    before = session.device.energy()
     with _frozen():
         while not blocks or session.clock.now_ns() < end_ns:
             blocks.append(time_block(session, iterations).elapsed_ns)
             session.between(len(blocks))
-    return Sustained(iterations=iterations, block_ns=tuple(blocks))
+    after = session.device.energy()
+    session.lap(SAMPLING)
+    return Sustained(
+        iterations=iterations,
+        block_ns=tuple(blocks),
+        energy_j=(after[0] - before[0]) / 1e3 if before and after else None,
+        energy_source=after[1] if before and after else None,
+    )
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from metalmark_db.asides import minutes
 from metalmark_db.output import command, say
 from metalmark_db.record import Case
 from metalmark_db.terminal import significant
@@ -18,6 +19,7 @@ from .words import OUTCOMES
 from .workloads import WORKLOADS
 
 _FACTS = 3
+_SLOWED = 1.05  # times as long after a minute: less is not worth a sentence
 _NAMED = 3  # cases of one kind that are named; the table shows the others
 _SIGNAL = re.compile(r"\(signal ([0-9]{1,2})\)")
 
@@ -56,6 +58,7 @@ def facts(sitting: Sitting) -> list[str]:
         *_spoiled(sitting),
         *failures[1:],
         *_unsteady(board),
+        *_slowed_down(sitting.cases),
         *_left_out(sitting.cases),
         *_fastest(board),
         *_spread(board),
@@ -148,6 +151,16 @@ def _unsteady(board: Board) -> Iterator[str]:
     bimodal = [case for case in board.cases if (found := board.summary(case)) is not None and found.bimodal]
     if bimodal:
         yield f"{_named(bimodal)} ran at clearly different speeds in different processes: no one figure describes that."
+
+
+def _slowed_down(cases: Sequence[Case]) -> Iterator[str]:
+    """What a minute of work did, where it did something."""
+    slowest = max(minutes(cases), key=lambda one: one.ratio, default=None)
+    if slowest is not None and slowest.ratio >= _SLOWED:
+        yield (
+            f"After a minute of work {slowest.workload} on {slowest.device} took {significant(slowest.ratio)} times as "
+            "long as in the short blocks: the machine cannot hold its first speed."
+        )
 
 
 def _left_out(cases: Sequence[Case]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from . import memory, state
 from .clock import Clock
 from .devices.base import Device
 from .explain import explain
+from .laps import BUILDING, CHECKING, COUNTING_MEMORY, Laps
 from .measure import OverBudget, Session, Unsynchronized, measure, per_call, sustain
 from .messages import Done, Task
 from .words import OUTCOMES
@@ -38,17 +39,19 @@ def perform(task: Task, device: Device, clock: Clock, beat: Beat) -> Done:
 def _answer(task: Task, device: Device, clock: Clock, beat: Beat) -> Done:
     entry = WORKLOADS[task.workload]
     flags: list[str] = []
+    laps = Laps(clock)
     job = entry.job(device, task.precision, task.seed, task.size, task.mode)
     try:
         device.reset_peak()
         prepared = entry.prepare(job)
+        laps.lap(BUILDING)
         try:
-            done = _measured(task, prepared, device, clock, beat, flags)
+            done = _measured(task, prepared, device, clock, beat, flags, laps)
             if entry.facts.task is not Kind.TRAIN:  # what was measured is what is compared
-                return _compared(done, task, entry, job, prepared)
+                return _compared(done, task, entry, job, prepared, laps)
         finally:
             prepared.close()
-        return _compared(done, task, entry, job, None)  # the measured training has moved its weights
+        return _compared(done, task, entry, job, None, laps)  # the measured training has moved its weights
     except OverBudget as over:
         return Done(outcome=Outcome.NOT_RUN, reason=Reason.BUDGET, detail=str(over))
     except Unsynchronized as fault:
@@ -60,7 +63,7 @@ def _answer(task: Task, device: Device, clock: Clock, beat: Beat) -> Done:
         gc.collect()
 
 
-def _compared(done: Done, task: Task, entry: Entry, job: Job, prepared: Prepared | None) -> Done:
+def _compared(done: Done, task: Task, entry: Entry, job: Job, prepared: Prepared | None, laps: Laps) -> Done:
     """The answer with its truth; after measuring, so that the first call that was timed was the first."""
     if task.references is None:
         return done
@@ -74,12 +77,16 @@ def _compared(done: Done, task: Task, entry: Entry, job: Job, prepared: Prepared
         time_s=task.reference_s,
         estimate_s=task.reference_estimate_s,
     )
+    laps.lap(CHECKING)
+    done = msgspec.structs.replace(done, spent_s=laps.seconds)
     if wrong is None:
         return msgspec.structs.replace(done, truth=truth)
     return msgspec.structs.replace(done, outcome=Outcome.WRONG_RESULT, detail=wrong, truth=truth)
 
 
-def _measured(task: Task, prepared: Prepared, device: Device, clock: Clock, beat: Beat, flags: list[str]) -> Done:
+def _measured(
+    task: Task, prepared: Prepared, device: Device, clock: Clock, beat: Beat, flags: list[str], laps: Laps
+) -> Done:
     session = Session(
         prepared.step,
         device,
@@ -88,17 +95,20 @@ def _measured(task: Task, prepared: Prepared, device: Device, clock: Clock, beat
         between=beat,
         flags=flags,
         compiles=task.mode is Mode.COMPILE,
+        laps=laps,
     )
     samples = measure(session, task.round_number)
     iteration_ns = min(samples.block_ns) / samples.iterations
     calls = per_call(session) if iteration_ns < PER_CALL_NS else None
     peak, source = memory.peak_bytes(device, prepared.step)
+    laps.lap(COUNTING_MEMORY)
     sustained = sustain(session, samples.iterations, task.sustain_s) if task.sustain_s else None
     return Done(
         outcome=Outcome.OK,
         flags=tuple(flags),
         settings=dict(prepared.settings),
         sustained=sustained,
+        spent_s=laps.seconds,
         round=msgspec.structs.replace(
             samples,
             per_call_ns=calls,

@@ -22,7 +22,7 @@ _BUSY_PERCENT = 50.0
 _PARKED_BYTES = 2**29
 _FULL_SPEED = 100  # percent
 
-_NATIVE = (
+NATIVE = (
     "Make a native one: uv venv --python cpython-3.13-macos-aarch64-none metalmark; "
     'uv pip install --python metalmark/bin/python "metalmark[bench]"; then: metalmark/bin/metalmark run. '
     "Without uv: install Python from python.org, then: arch -arm64 python3.13 -m venv metalmark."
@@ -37,6 +37,7 @@ class Kind(StrEnum):
     BATTERY = "on battery"
     LOW_POWER = "in low power mode"
     HEAT = "on a hot machine"
+    OTHER_RUN = "beside another run"
     LOAD = "beside other programs"
     SWAP = "with swap in use"
     NICE = "at low priority"
@@ -52,9 +53,30 @@ class Concern(Struct, frozen=True, kw_only=True):
     todo: str
 
 
-def concerns(machine: Machine, software: Software, conditions: Conditions, busy: Sequence[Busy] = ()) -> list[Concern]:
+_ANOTHER_RUN = Concern(
+    kind=Kind.OTHER_RUN,
+    what="Another run of Metalmark is measuring on this machine.",
+    todo="End one of the two: each takes the time of the other.",
+)
+
+
+def concerns(
+    machine: Machine,
+    software: Software,
+    conditions: Conditions,
+    busy: Sequence[Busy] = (),
+    *,
+    alone: bool = True,
+) -> list[Concern]:
     """Everything known that spoils numbers on this machine now, the worst first; what is unknown is no concern."""
-    return [*_of_software(software), *_of_power(conditions), *_of_load(machine, conditions, busy), *_of_kind(machine)]
+    another = [] if alone else [_ANOTHER_RUN]
+    return [
+        *another,
+        *_of_software(software),
+        *_of_power(conditions),
+        *_of_load(machine, conditions, busy),
+        *_of_kind(machine),
+    ]
 
 
 def show(found: Sequence[Concern]) -> None:
@@ -68,7 +90,7 @@ def show(found: Sequence[Concern]) -> None:
 def _of_software(software: Software) -> Iterator[Concern]:
     if software.rosetta:
         what = "This Python was built for Intel and runs under Rosetta, at about half the speed and without the GPU."
-        yield Concern(kind=Kind.ROSETTA, what=what, todo=_NATIVE)
+        yield Concern(kind=Kind.ROSETTA, what=what, todo=NATIVE)
     if software.torch_debug:
         yield Concern(
             kind=Kind.DEBUG_BUILD,

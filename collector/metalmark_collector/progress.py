@@ -1,6 +1,7 @@
 """What a run knows while it goes on, and what becomes of its cases."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -73,6 +74,7 @@ class Progress:
     cases: dict[Key, Case] = field(default_factory=dict)
     saved: set[Key] = field(default_factory=set)
     to_come: list[Planned] = field(default_factory=list)
+    spent_s: Counter[str] = field(default_factory=Counter)  # by the workers, on each part of the work
 
     def need_s(self, case: Planned) -> float:
         """Least seconds that a case is thought to need, its comparison with the CPU included."""

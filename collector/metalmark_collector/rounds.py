@@ -160,6 +160,7 @@ class DeviceRound:
 
     def _answered(self, case: Planned, done: Done, printed: str) -> Case:
         done, fallback_ops = overruled(done, printed)
+        self.progress.spent_s.update(done.spent_s)
         if done.round is not None:
             self.progress.learn(case, min(done.round.block_ns) / done.round.iterations / 1e9)
         # An error may have left the process different in ways that nobody compares.

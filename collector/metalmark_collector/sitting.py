@@ -4,7 +4,7 @@ import importlib.util
 import secrets
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -50,6 +50,8 @@ class Sitting(Struct, frozen=True, kw_only=True):
     finished: bool
     cases: tuple[Case, ...]
     head: RunHead
+    took_s: float = 0.0  # from the first worker's start to the last case's end
+    spent_s: Mapping[str, float] = {}  # of it, on each part of the work, as ``laps`` names them
     conditions: tuple[Conditions, ...]  # before and after; of a run that was continued, of each sitting known
 
 
@@ -151,6 +153,7 @@ def sit(
             done=earlier.done if earlier else set(),
         )
         finished = run_plan(progress)
+        took_s = time.monotonic() - progress.budget.began
     assert recorder.run_id is not None  # noqa: S101 - every planned case has been saved
     after = read_conditions(probe)
     store.finish_run(engine, recorder.run_id, after, finished=finished)
@@ -159,6 +162,8 @@ def sit(
         finished=finished,
         cases=tuple(progress.cases.values()),
         head=head,
+        took_s=took_s,
+        spent_s=progress.spent_s,
         conditions=(head.conditions_before, seen.conditions, after),
     )
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 import msgspec
 import sqlalchemy as sa
 
-from . import output, queries
+from . import asides, output, queries
 from .errors import UsageProblem
+from .load import load_cases
 from .rows import ResultRow, RunRow
 from .terminal import gibibytes, harmless, seconds, significant
 
@@ -23,6 +24,8 @@ _COLUMNS = (
     "outcome",
 )
 _RIGHT = ("median", "95 % interval", "per second", "TFLOP/s", "over CPU")
+_ALONE = ("workload", "device", "precision", "alone", "in a chain")
+_MINUTE = ("workload", "device", "precision", "short blocks", "at the end", "power")
 # What a narrow terminal can do without, first to last.
 _SHED = ("TFLOP/s", "per second", "95 % interval", "precision", "over CPU")
 
@@ -34,15 +37,23 @@ def show_run(engine: sa.Engine, run_id: int | None, *, as_json: bool = False) ->
         UsageProblem: there is no such run.
     """
     run = _find(queries.runs(engine), run_id)
-    rows = queries.results(engine, run.run_id)
+    rows, cases = queries.results(engine, run.run_id), load_cases(engine, run.run_id)
+    alone, minutes = asides.short_calls(cases), asides.minutes(cases)
     if as_json:
-        text = {"run": msgspec.to_builtins(run), "results": msgspec.to_builtins(rows)}
+        parts = {"run": run, "results": rows, "single_calls": alone, "sustained": minutes}
+        text = msgspec.to_builtins(parts)
         print(json.dumps(text, ensure_ascii=False, indent=1))  # noqa: T201 - this is the command's output
         return
     output.say(machine_line(run))
     output.table(None, _COLUMNS, [_cells(row) for row in rows], right=_RIGHT, shed=_SHED)
     for line in _remarks(rows):
         output.say(line)
+    if alone:
+        output.say("\nShort work, one call at a time (each waited for) and in a chain:")
+        output.table(None, _ALONE, [_alone_cells(one) for one in alone], right=_ALONE[3:], shed=("precision",))
+    if minutes:
+        output.say("\nA minute of work back to back: how long an iteration takes at its end, beside the short blocks:")
+        output.table(None, _MINUTE, [_minute_cells(one) for one in minutes], right=_MINUTE[3:], shed=("precision",))
 
 
 def machine_line(run: RunRow) -> str:
@@ -87,6 +98,19 @@ def _cells(row: ResultRow) -> tuple[str, ...]:
         f"{significant(row.speedup)} ×" if row.speedup and row.device != "cpu" else "",
         outcome,
     )
+
+
+def _format(one: asides.ShortCall | asides.Minute) -> tuple[str, str, str]:
+    return one.workload, one.device, one.precision if one.mode == "eager" else f"{one.precision} {one.mode}"
+
+
+def _alone_cells(one: asides.ShortCall) -> tuple[str, ...]:
+    return *_format(one), seconds(one.alone_s), seconds(one.chained_s)
+
+
+def _minute_cells(one: asides.Minute) -> tuple[str, ...]:
+    power = f"{significant(one.watts)} W" if one.watts is not None else ""
+    return *_format(one), seconds(one.burst_s), f"{significant(one.ratio)} ×", power
 
 
 def _remarks(rows: Sequence[ResultRow]) -> list[str]:

@@ -79,6 +79,13 @@ def test_recommended_memory_is_none_or_room_for_work(device: Device) -> None:
     assert limit is None or limit > 2**20
 
 
+def test_energy_is_counted_upwards_or_unknown(device: Device) -> None:
+    """Where nobody counts (here: every real device without a driver that does) it is unknown, never 0."""
+    before, after = device.energy(), device.energy()
+    assert (before is None) == (after is None)
+    assert before is None or after is None or 0 < before[0] <= after[0]
+
+
 def test_an_unknown_device_is_refused_with_the_choices() -> None:
     with pytest.raises(UsageProblem, match=r"no device 'tpu'.*cpu, mps, cuda"):
         devices.make("tpu")

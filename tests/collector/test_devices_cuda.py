@@ -1,11 +1,12 @@
 """The CUDA device, driven through torch's own names, so that it is tested where no GPU is at hand."""
 
 import warnings
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from metalmark_collector.devices import cuda
+from metalmark_collector.devices import cuda, nvml
 from metalmark_collector.devices.cuda import Cuda
 
 FIRST = torch.device("cuda", 0)
@@ -65,3 +66,37 @@ def test_waiting_and_counting_are_torch_cudas_own_for_the_first_gpu(monkeypatch:
     assert (device.memory_allocated(), device.peak_memory(), device.recommended_memory()) == (10, 20, 30)
     assert {name for name, _ in asked} >= {"synchronize", "empty_cache", "reset_peak_memory_stats"}
     assert {where for _, where in asked} == {FIRST}
+
+
+class Nvml:
+    """The few names of NVIDIA's library that are used, for one GPU."""
+
+    NVMLError, NVML_ERROR_NOT_FOUND = RuntimeError, 6
+
+    def __init__(self, counted: int | None) -> None:
+        self.counted = counted
+
+    def nvmlDeviceGetHandleByUUID(self, uuid: str) -> str:  # noqa: N802 - the library's own name
+        """A handle, for the GPU that torch named."""
+        assert uuid == "GPU-1234"
+        return uuid
+
+    def nvmlDeviceGetTotalEnergyConsumption(self, handle: str) -> int:  # noqa: N802
+        """Millijoules, or what the library raises for a GPU that does not count."""
+        assert handle == "GPU-1234"
+        if self.counted is None:
+            raise RuntimeError("Not Supported")
+        return self.counted
+
+
+@pytest.mark.parametrize("counted", [123_456, None])
+def test_energy_is_that_of_the_gpu_that_torch_uses(monkeypatch: pytest.MonkeyPatch, counted: int | None) -> None:
+    monkeypatch.setattr(nvml, "_library", lambda: Nvml(counted))
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _device: SimpleNamespace(uuid="1234"))
+    assert Cuda().energy() == (None if counted is None else (counted, "nvml"))
+
+
+def test_an_old_torch_that_names_no_gpu_has_no_energy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nvml, "_library", lambda: Nvml(1))
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _device: SimpleNamespace())
+    assert Cuda().energy() is None

@@ -9,6 +9,7 @@ import torch
 from metalmark_collector import measure as engine
 from metalmark_collector.clock import ScriptedClock
 from metalmark_collector.devices.fake import FakeDevice, Script, drifting, steady, warming
+from metalmark_collector.laps import BUILDING, SAMPLING, WARMING_UP, Laps
 from metalmark_collector.measure import OverBudget, Session, Unsynchronized, measure, time_block
 from metalmark_collector.workloads import WORKLOADS
 from metalmark_db.record import Round
@@ -155,3 +156,23 @@ def test_between_blocks_the_watcher_is_called_and_never_inside_one(session: Make
     at_hand.between = calls.append
     samples = measure(at_hand, 0)
     assert [c for c in calls if c] == list(range(1, len(samples.block_ns) + 1))
+
+
+def test_a_minute_of_work_takes_the_energy_that_its_device_counts(session: MakeSession) -> None:
+    counted = session(steady(7 * MS), watts=20.0)
+    minute = engine.sustain(counted, 3, 60)
+    seconds = sum(minute.block_ns) / 1e9
+    assert 60 <= seconds < 62
+    assert minute.energy_j == pytest.approx(20 * seconds, rel=0.02)
+    assert minute.energy_source == "script"
+    silent = engine.sustain(session(steady(7 * MS)), 3, 1)
+    assert (silent.energy_j, silent.energy_source) == (None, None)
+
+
+def test_the_parts_of_the_work_add_up_to_its_time(session: MakeSession) -> None:
+    timed = session(steady(3 * MS))
+    timed.laps = Laps(timed.clock)
+    measure(timed, 0)
+    engine.per_call(timed)
+    assert set(timed.laps.seconds) == {BUILDING, WARMING_UP, SAMPLING}
+    assert sum(timed.laps.seconds.values()) == pytest.approx(timed.clock.now_ns() / 1e9)

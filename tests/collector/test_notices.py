@@ -8,7 +8,7 @@ import pytest
 from metalmark_collector import notices
 from metalmark_collector.notices import facts
 from metalmark_collector.sitting import Sitting
-from metalmark_db.record import Case, Conditions, Machine, Round, RunHead, Software
+from metalmark_db.record import Case, Conditions, Machine, Round, RunHead, Software, Sustained
 from metalmark_db.words import Effort, Mode, Outcome, Precision, Reason
 
 QUIET = Conditions(power_source="ac", low_power_mode=False, load_1m=0.5)
@@ -179,3 +179,14 @@ def test_hostile_details_do_not_reach_the_terminal(capsys: pytest.CaptureFixture
     shown = capsys.readouterr().err
     assert "\x1b" not in shown
     assert "[bold]x" in shown
+
+
+def test_a_machine_that_slows_down_in_a_minute_is_told() -> None:
+    (burst,) = [one for one in FAST if one.device == "mps"]
+    minute = Sustained(iterations=10, block_ns=(100_000_000,) * 5 + (130_000_000,) * 5)
+    steady = Sustained(iterations=10, block_ns=(100_000_000,) * 10)
+    told = facts(ended(FAST[0], msgspec.structs.replace(burst, sustained=minute)))
+    assert any("took 1.30 times as long as in the short blocks" in fact for fact in told)
+    assert not any(
+        "a minute" in fact for fact in facts(ended(FAST[0], msgspec.structs.replace(burst, sustained=steady)))
+    )

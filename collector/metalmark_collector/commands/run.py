@@ -13,6 +13,7 @@ from metalmark_db.store import open_database
 from metalmark_db.words import Effort, Mode, Precision
 
 from .. import devices, estimate, notices, preflight, resume, sitting, watch
+from ..alone import alone
 from ..awake import awake
 from ..busy import busiest
 from ..fingerprint import Probe, local_probe
@@ -58,12 +59,18 @@ def run(
     )
     probe = local_probe()
     seen = look(probe)
-    engine, plan, earlier = _continued(request, seen, effort, db) if go_on else _planned(request, seen, db)
-    if only_estimate:
-        found = estimate.estimate(engine, plan, seen.machine, earlier.done if earlier else ())
-        estimate.show(found, as_json=as_json)
-        return
-    ended = _measure(engine, request, plan, probe, seen, earlier)
+    with alone() as claimed:
+        if go_on and not claimed and not only_estimate:
+            raise UsageProblem(
+                "A run is measuring on this machine right now, and it may be the one to continue. Wait until it has "
+                "ended, or end it with Ctrl-C, which keeps what it has measured."
+            )
+        engine, plan, earlier = _continued(request, seen, effort, db) if go_on else _planned(request, seen, db)
+        if only_estimate:
+            found = estimate.estimate(engine, plan, seen.machine, earlier.done if earlier else ())
+            estimate.show(found, as_json=as_json)
+            return
+        ended = _measure(engine, request, plan, probe, seen, earlier, alone=claimed)
     report.show_run(engine, ended.run_id, as_json=as_json)
     notices.after(ended, db)
     if not ended.finished:
@@ -96,10 +103,12 @@ def _measure(
     probe: Probe,
     seen: Seen,
     earlier: Earlier | None,
+    *,
+    alone: bool,
 ) -> sitting.Sitting:
     """The sitting itself, watched, on a machine that is kept awake."""
     sitting.require_torch()
-    preflight.show(preflight.concerns(seen.machine, seen.software, seen.conditions, busiest()))
+    preflight.show(preflight.concerns(seen.machine, seen.software, seen.conditions, busiest(), alone=alone))
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended politely, it keeps what was measured as well
     with awake(), watch.watcher(plan, earlier) as watcher:
         return sitting.sit(engine, request, plan, watcher, probe, seen=seen, earlier=earlier)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 Work = Callable[[], "torch.Tensor"]
+Energy = tuple[int, str]  # millijoules, and which counter says so
 
 
 class Device(Protocol):
@@ -63,6 +64,10 @@ class Device(Protocol):
 
     def peak_memory(self) -> int | None:
         """Most bytes that tensors used since ``reset_peak``; None where nobody counts them."""
+        ...
+
+    def energy(self) -> Energy | None:
+        """What the device has taken so far, by its own counter; None where there is none."""
         ...
 
     def recommended_memory(self) -> int | None:

@@ -4,7 +4,7 @@ import torch
 
 from metalmark_db.record import Workload
 
-from .base import Work
+from .base import Energy, Work
 
 
 class TorchDevice:
@@ -30,6 +30,10 @@ class TorchDevice:
         return None
 
     def peak_memory(self) -> int | None:
+        """None: nobody counts."""
+        return None
+
+    def energy(self) -> Energy | None:
         """None: nobody counts."""
         return None
 

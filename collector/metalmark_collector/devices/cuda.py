@@ -4,6 +4,8 @@ import warnings
 
 import torch
 
+from . import nvml, reasons
+from .base import Energy
 from .common import TorchDevice
 from .probe import unusable_because
 
@@ -16,9 +18,9 @@ class Cuda(TorchDevice):
     def unusable(self) -> str | None:
         """None if the first GPU computes and agrees with the CPU."""
         if torch.version.cuda is None and torch.version.hip is None:
-            return "This torch was built without CUDA; the build for NVIDIA GPUs comes from pytorch.org."
+            return reasons.WITHOUT_CUDA
         if not is_visible():
-            return "torch sees no CUDA GPU: there is none, or its driver is missing or too old for this torch."
+            return reasons.NO_CUDA_GPU
         return unusable_because(self.torch_device())
 
     def torch_device(self) -> torch.device:
@@ -51,6 +53,11 @@ class Cuda(TorchDevice):
     def peak_memory(self) -> int | None:
         """Most bytes in live tensors since the reset."""
         return torch.cuda.max_memory_allocated(self.torch_device())
+
+    def energy(self) -> Energy | None:
+        """What NVIDIA's management library counts of this GPU."""
+        counted = None if torch.version.hip else nvml.energy_mj(self.torch_device())
+        return None if counted is None else (counted, "nvml")
 
     def recommended_memory(self) -> int | None:
         """Free memory of the GPU, other programs' share left out."""

@@ -13,7 +13,7 @@ import torch
 from metalmark_db.record import Workload
 
 from ..clock import ScriptedClock
-from .base import Work
+from .base import Energy, Work
 
 Script = Callable[[Workload, int], int]  # workload and number of the iteration -> nanoseconds it keeps the device busy
 
@@ -62,6 +62,7 @@ class FakeDevice:
     error: float = 0.0  # added to every output, in units of its root mean square
     why_unusable: str | None = None
     memory_limit: int | None = None
+    watts: float | None = None  # None: it counts no energy
     kind: str = "fake"
     iterations: int = 0
     _busy_until_ns: int = 0
@@ -116,6 +117,10 @@ class FakeDevice:
     def peak_memory(self) -> int | None:
         """None: nothing is counted."""
         return None
+
+    def energy(self) -> Energy | None:
+        """What a device of that power has taken by now."""
+        return None if self.watts is None else (round(self.watts * self.clock.time_ns / 1e6), "script")
 
     def recommended_memory(self) -> int | None:
         """What the test wants it to be."""

@@ -2,6 +2,7 @@
 
 import torch
 
+from . import reasons
 from .common import TorchDevice
 from .probe import unusable_because
 
@@ -18,12 +19,9 @@ class Mps(TorchDevice):
         GPU that cannot allocate or gives wrong numbers.
         """
         if not torch.backends.mps.is_built():
-            return "This torch was built without MPS: only builds for macOS on Apple silicon have it."
+            return reasons.WITHOUT_MPS
         if not torch.backends.mps.is_available():
-            return (
-                "torch sees no Metal device: this macOS is too old for this torch, or the process runs "
-                "where the GPU is hidden (a sandbox, a container, a session without access to it)."
-            )
+            return reasons.NO_METAL
         name = _metal_name()
         if name is not None and "paravirtual" in name.lower():
             return f"The GPU is a virtual machine's ({name}), which is not what the chip can do."
