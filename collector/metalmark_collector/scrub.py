@@ -16,6 +16,39 @@ _COLONS = re.compile(r"(?<![\w:])[0-9A-Fa-f]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*(?![\w
 # A path keeps its last part, which names the library's file; the folders before it may name a person.
 _QUOTED_PATH = re.compile(r"""(?<=["'`])~?/[^"'`\n]*/""")  # quotes hold spaces together
 _PATH = re.compile(r"(?<![\w:/.])~?/(?:[^\s/:\"'<>|]+/)+")
+# Short or everyday words would tear holes into harmless text, and tell nobody apart. A user may be called max.
+_EVERYDAY = frozenset(
+    [
+        "root",
+        "user",
+        "admin",
+        "localhost",
+        "local",
+        "runner",
+        "torch",
+        "python",
+        "metal",
+        "apple",
+        "intel",
+        "nvidia",
+        "linux",
+        "darwin",
+        "macos",
+        "mac",
+        "max",
+        "pro",
+        "ultra",
+        "air",
+        "mini",
+        "studio",
+        "super",
+        "performance",
+        "efficiency",
+        "standard",
+        "memory",
+        "error",
+    ]
+)
 
 _PATTERNS = (
     (_QUOTED_PATH, ".../"),
@@ -31,12 +64,18 @@ def scrub(text: str) -> str:
 
     The end is kept when it is longer than 2,000 characters, for the last message is the one that counts.
     """
+    text = cover(text)
+    return text if len(text) <= LONGEST else "..." + text[3 - LONGEST :]
+
+
+def cover(text: str) -> str:
+    """The same, of any length."""
     for pattern, cover in _PATTERNS:
         text = pattern.sub(cover, text)
     text = _COLONS.sub(_without_ipv6, text)
     for secret, cover in _secrets():
         text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", cover, text, flags=re.IGNORECASE)
-    return text if len(text) <= LONGEST else "..." + text[3 - LONGEST :]
+    return text
 
 
 def _without_ipv6(found: re.Match[str]) -> str:
@@ -55,7 +94,5 @@ def _secrets() -> list[tuple[str, str]]:
         named.append((getpass.getuser(), "<user>"))
     except (OSError, KeyError):  # a container may run as a user without a name
         named.append((os.environ.get("USER", ""), "<user>"))
-    # Short or everyday words would tear holes into harmless text, and tell nobody apart.
-    everyday = {"root", "user", "admin", "localhost", "local", "runner", "torch", "python", "metal"}
-    telling = {pair for pair in named if len(pair[0]) >= _SHORTEST and pair[0].lower() not in everyday}
+    telling = {pair for pair in named if len(pair[0]) >= _SHORTEST and pair[0].lower() not in _EVERYDAY}
     return sorted(telling, key=lambda pair: -len(pair[0]))

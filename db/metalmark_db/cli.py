@@ -16,6 +16,7 @@ from .errors import MetalmarkError
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("metalmark_collector.commands.run:run", "Measure this machine and store the results."),
     "workloads": ("metalmark_collector.commands.workloads:workloads", "List what is measured, with sizes and sources."),
+    "doctor": ("metalmark_collector.commands.doctor:doctor", "Say whether this machine can be measured well."),
     "fingerprint": ("metalmark_collector.commands.fingerprint:fingerprint", "Show what is known of this machine."),
     "explain": ("metalmark_collector.commands.explain:explain", "Say what an error text means and what helps."),
     "show": ("metalmark_db.commands.show:show", "Show a stored run."),

@@ -30,6 +30,12 @@ def machine_id(machine: Machine) -> str | None:
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
 
+def unknown_parts(machine: Machine) -> tuple[str, ...]:
+    """The fields without which a machine has no id, as far as they are unknown."""
+    needed = ("virtual", "chip", "tier_counts", "gpu_name", "gpu_cores", "gpu_count", "memory_bytes")
+    return tuple(field for field in needed if getattr(machine, field) is None)
+
+
 def fields_digest(value: Struct) -> str:
     """SHA-256 over all fields of a record: equal records, and only they, share a row."""
     return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()

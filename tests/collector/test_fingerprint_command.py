@@ -43,6 +43,12 @@ def test_a_missing_folder_is_a_usage_problem(tmp_path: Path) -> None:
         fingerprint(replay=tmp_path / "nowhere")
 
 
+def test_a_folder_without_recorded_outputs_is_a_usage_problem_that_names_some(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("nothing of a machine")
+    with pytest.raises(UsageProblem, match=r"sysctl\.txt"):
+        fingerprint(replay=tmp_path)
+
+
 def test_this_machine_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     fingerprint()
     assert "python_version" in capsys.readouterr().out

@@ -10,6 +10,7 @@ from rich.text import Text
 from typer import Option
 
 from .. import fingerprint as machine
+from ..fingerprint.probe import require_recorded
 
 
 def fingerprint(
@@ -18,6 +19,8 @@ def fingerprint(
 ) -> None:
     """Show chip, cores, GPU, memory, software and conditions of this machine."""
     probe = machine.local_probe() if replay is None else machine.replay_probe(replay)
+    if replay is not None:
+        require_recorded(replay)
     found = machine.fingerprint(probe)
     if as_json:
         print(json.dumps(found, indent=1))  # noqa: T201

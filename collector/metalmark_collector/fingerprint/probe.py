@@ -71,6 +71,10 @@ class ReplayProbe:
         texts = [_content(path) for path in self._files(SOURCES[source])]
         return "\n".join(text for text in texts if text is not None) if texts else None
 
+    def files(self) -> list[Path]:
+        """The files of the folder that any source reads."""
+        return [path for source in SOURCES.values() for path in self._files(source)]
+
     def _files(self, source: Source) -> list[Path]:
         found = (path for pattern in source.recorded for path in sorted(self._folder.glob(pattern)))
         return [path for path in dict.fromkeys(found) if path.is_file()]
@@ -103,6 +107,20 @@ def replay_probe(folder: Path) -> Probe:
             " such as sysctl.txt or system_profiler_hardware.json."
         )
     return ReplayProbe(folder)
+
+
+def require_recorded(folder: Path) -> None:
+    """Nothing, where ``folder`` holds a recorded output.
+
+    Raises:
+        UsageProblem: there is none, so that everything would be unknown.
+    """
+    if not ReplayProbe(folder).files():
+        raise UsageProblem(
+            f"{folder} holds no file that --replay reads. The outputs of a machine go by names such as sysctl.txt,"
+            " sw_vers.txt, system_profiler_hardware.json or proc_cpuinfo.txt; `metalmark doctor --bundle FOLDER`"
+            " writes them."
+        )
 
 
 def run(argv: tuple[str, ...], limit_s: float) -> str | None:
