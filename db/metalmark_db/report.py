@@ -49,10 +49,12 @@ def show_run(engine: sa.Engine, run_id: int | None, *, as_json: bool = False) ->
     for line in _remarks(rows):
         output.say(line)
     if alone:
-        output.say("\nShort work, one call at a time (each waited for) and in a chain:")
+        output.say("")
+        output.say("Short work, one call at a time (each waited for) and in a chain:")
         output.table(None, _ALONE, [_alone_cells(one) for one in alone], right=_ALONE[3:], shed=("precision",))
     if minutes:
-        output.say("\nA minute of work back to back: how long an iteration takes at its end, beside the short blocks:")
+        output.say("")
+        output.say("A minute of work back to back: how long an iteration takes at its end, beside the short blocks:")
         output.table(None, _MINUTE, [_minute_cells(one) for one in minutes], right=_MINUTE[3:], shed=("precision",))
 
 
