@@ -17,37 +17,10 @@ _COLONS = re.compile(r"(?<![\w:])[0-9A-Fa-f]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*(?![\w
 _QUOTED_PATH = re.compile(r"""(?<=["'`])~?/[^"'`\n]*/""")  # quotes hold spaces together
 _PATH = re.compile(r"(?<![\w:/.])~?/(?:[^\s/:\"'<>|]+/)+")
 # Short or everyday words would tear holes into harmless text, and tell nobody apart. A user may be called max.
-_EVERYDAY = frozenset(
-    [
-        "root",
-        "user",
-        "admin",
-        "localhost",
-        "local",
-        "runner",
-        "torch",
-        "python",
-        "metal",
-        "apple",
-        "intel",
-        "nvidia",
-        "linux",
-        "darwin",
-        "macos",
-        "mac",
-        "max",
-        "pro",
-        "ultra",
-        "air",
-        "mini",
-        "studio",
-        "super",
-        "performance",
-        "efficiency",
-        "standard",
-        "memory",
-        "error",
-    ]
+_EVERYDAY = re.compile(
+    "root|user|admin|localhost|local|runner|torch|python|metal|apple|intel|nvidia|linux|darwin|macos|mac|max|pro|ultra"
+    "|air|mini|studio|super|performance|efficiency|standard|memory|error",
+    re.IGNORECASE,
 )
 
 _PATTERNS = (
@@ -94,5 +67,5 @@ def _secrets() -> list[tuple[str, str]]:
         named.append((getpass.getuser(), "<user>"))
     except (OSError, KeyError):  # a container may run as a user without a name
         named.append((os.environ.get("USER", ""), "<user>"))
-    telling = {pair for pair in named if len(pair[0]) >= _SHORTEST and pair[0].lower() not in _EVERYDAY}
+    telling = {pair for pair in named if len(pair[0]) >= _SHORTEST and not _EVERYDAY.fullmatch(pair[0])}
     return sorted(telling, key=lambda pair: -len(pair[0]))

@@ -13,6 +13,9 @@ from ..scrub import scrub
 from .finding import Verdict, fine, problem, warning
 from .sight import Sight
 
+_OF_A_GUEST = (
+    "A virtual machine's GPU is never measured: run Metalmark on the Mac itself. The CPU can be measured here."
+)
 _CPU_ALONE = "Until then the CPU can be measured: metalmark run --device cpu"
 _REMEDIES = {
     reasons.WITHOUT_MPS: "Install the build of PyPI: pip install --force-reinstall torch",
@@ -36,8 +39,10 @@ def device(kind: str) -> Callable[[Sight], Verdict | None]:
                 return None
             case Death():
                 return _died(kind, answer)
+            case Hello(unusable=None) if kind == "mps" and sight.machine.virtual:
+                return problem("It answers, but it is a virtual machine's GPU and not the chip's.", _OF_A_GUEST)
             case Hello(unusable=None):
-                return fine(_works(kind, answer))
+                return fine(_works(answer))
             case Hello():
                 return problem(
                     f"{kind} cannot be used: {_sentence(answer.unusable or '')}",
@@ -95,20 +100,18 @@ def _answer(sight: Sight, kind: str) -> Hello | Death | None:
     return next((greeting.answer for greeting in sight.greetings if greeting.device == kind), None)
 
 
-def _works(kind: str, answer: Hello) -> str:
+def _works(answer: Hello) -> str:
     rate = f", {significant(answer.flops_per_s / 1e12)} TFLOP/s in a small product" if answer.flops_per_s else ""
     memory = f", {gibibytes(answer.limit_bytes)} of memory for its work" if answer.limit_bytes else ""
     name = f" ({answer.chip_name})" if answer.chip_name else ""
-    return f"{kind}{name} computes and agrees with the CPU's double precision{rate}{memory}."
+    return f"It{name} computes and agrees with the CPU's double precision{rate}{memory}."
 
 
 def _remedy(sight: Sight, kind: str, why: str) -> str:
     if sight.software.rosetta:
         return NATIVE
     if sight.machine.virtual and kind == "mps":
-        return (
-            "A virtual machine's GPU is never measured: run Metalmark on the Mac itself. The CPU can be measured here."
-        )
+        return _OF_A_GUEST
     known = _REMEDIES.get(
         why, "Restart the machine and try again; if it stays, report it with: metalmark doctor --bundle DIR."
     )

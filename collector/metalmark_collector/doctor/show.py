@@ -56,8 +56,8 @@ def _table(findings: Sequence[Finding]) -> Table:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for finding in findings:
-        said = Text.assemble((finding.check, "bold"), "  ", harmless(finding.what))
+        said = Text.assemble((f"{finding.check}:", "bold"), " ", harmless(finding.what))
         table.add_row(Text(finding.state.value, _STYLES[finding.state]), said)
         if finding.remedy is not None:
-            table.add_row(Text(""), Text(harmless(finding.remedy), "cyan"))
+            table.add_row(Text(""), Text(f"→ {harmless(finding.remedy)}", "cyan"))
     return table

@@ -35,7 +35,7 @@ def python(sight: Sight) -> Verdict:
             NATIVE,
         )
     native = "native " if software.process_arch and software.process_arch == machine.arch else ""
-    return fine(f"Python {software.python_version or 'of unknown version'}, {native}{software.process_arch or ''}.")
+    return fine(f"Version {software.python_version}, {native}{software.process_arch}.")
 
 
 def torch(sight: Sight) -> Verdict:
@@ -55,7 +55,7 @@ def torch(sight: Sight) -> Verdict:
             f"torch {told} is a nightly or was built from its sources; its results stand beside nobody else's.",
             "For numbers to compare, install a release: pip install --force-reinstall torch",
         )
-    return fine(f"torch {told}.")
+    return fine(f"Version {told}.")
 
 
 def _get(version_: str) -> str:
