@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from metalmark_collector.busy import Busy
 from metalmark_collector.doctor import Sight
-from metalmark_collector.doctor.bundle import file_name, recorded, require_new, write
+from metalmark_collector.doctor.bundle import file_name, make_new, recorded, write
 from metalmark_collector.doctor.redact import RULES, redact
 from metalmark_collector.fingerprint import fingerprint, local_probe, replay_probe
 from metalmark_collector.fingerprint.lenient import loads
@@ -53,6 +53,12 @@ TELLING = {
 SECRETS = ("jdoe", SERIAL, UUID, MAC, "192.168", "fe80", "22806627", "424242", "secret")
 
 
+def new(folder: Path) -> Path:
+    """A folder for a bundle."""
+    make_new(folder / "bundle")
+    return folder / "bundle"
+
+
 class Telling:
     """A machine that tells everything."""
 
@@ -72,19 +78,19 @@ def jdoe(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("folder", MACHINES, ids=lambda folder: folder.name)
 def test_the_bundle_of_a_recorded_machine_replays_to_the_same_fingerprint(folder: Path, tmp_path: Path) -> None:
     probe = replay_probe(folder)
-    write(tmp_path / "bundle", probe, NOTHING)
+    write(new(tmp_path), probe, NOTHING)
     assert fingerprint(replay_probe(tmp_path / "bundle")) == fingerprint(probe)
 
 
 def test_the_bundle_of_this_machine_replays_to_its_fingerprint(tmp_path: Path) -> None:
     probe = Remembered(local_probe())
-    write(tmp_path / "bundle", probe, NOTHING)
+    write(new(tmp_path), probe, NOTHING)
     assert fingerprint(replay_probe(tmp_path / "bundle")) == fingerprint(probe)
 
 
 def test_a_bundle_of_a_bundle_is_the_same_bundle(tmp_path: Path) -> None:
     first = recorded(Remembered(local_probe()))
-    write(tmp_path / "bundle", Remembered(local_probe()), NOTHING)
+    write(new(tmp_path), Remembered(local_probe()), NOTHING)
     assert recorded(replay_probe(tmp_path / "bundle")).keys() == first.keys()
 
 
@@ -92,7 +98,7 @@ def test_a_bundle_of_a_bundle_is_the_same_bundle(tmp_path: Path) -> None:
 def test_nothing_that_tells_a_person_or_a_computer_apart_is_in_a_bundle(tmp_path: Path) -> None:
     busy = (Busy(name="jdoe-secret-app", percent=99.0),)
     write(
-        tmp_path / "bundle",
+        new(tmp_path),
         Telling(),
         Sight(machine=Machine(), software=Software(), conditions=Conditions(), busy=busy),
     )
@@ -156,17 +162,18 @@ def test_no_value_of_an_unknown_key_is_left_wherever_the_text_breaks_off(tree: o
 
 
 def test_a_folder_that_holds_something_is_refused(tmp_path: Path) -> None:
-    require_new(tmp_path)
-    require_new(tmp_path / "new" / "deeper")
+    make_new(tmp_path)
+    make_new(tmp_path / "new" / "deeper")
+    assert (tmp_path / "new" / "deeper").is_dir()
     (tmp_path / "mine.txt").write_text("precious")
     with pytest.raises(UsageProblem, match="not taken"):
-        require_new(tmp_path)
+        make_new(tmp_path)
     with pytest.raises(UsageProblem, match="not taken"):
-        require_new(tmp_path / "mine.txt")
+        make_new(tmp_path / "mine.txt")
 
 
 def test_a_bundle_says_what_it_is_and_that_one_should_look_at_it(tmp_path: Path) -> None:
-    write(tmp_path / "bundle", Telling(), NOTHING)
+    write(new(tmp_path), Telling(), NOTHING)
     text = (tmp_path / "bundle/README.txt").read_text()
     assert "Look through all of it before you share it" in text
     assert "  sysctl.txt\n" in text

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from metalmark_collector.doctor import CHECKS, Sight, examine
-from metalmark_collector.doctor.bundle import write
+from metalmark_collector.doctor.bundle import make_new, write
 from metalmark_collector.doctor.sight import Greeting, Room
 from metalmark_collector.fingerprint import fingerprint, read_conditions, read_machine, read_software, replay_probe
 from metalmark_collector.messages import Hello
@@ -103,6 +103,7 @@ def runner(folder: Path) -> tuple[dict[str, Any], Sight]:
 def files(folder: Path) -> list[str]:
     """What the workflow hands to the script, made here from a recorded guest."""
     found, sight = runner(folder / "guest")
+    make_new(folder / "bundle")
     write(folder / "bundle", replay_probe(folder / "guest"), sight)
     texts = {
         "fingerprint.json": found,

@@ -10,7 +10,7 @@ import typer
 from metalmark_db.output import console
 
 from .. import doctor as checks
-from ..doctor.bundle import announce, require_new, write
+from ..doctor.bundle import announce, make_new, write
 from ..doctor.observe import Tell
 from ..doctor.show import as_json as to_json
 from ..doctor.show import show
@@ -33,7 +33,7 @@ def doctor(
     Examples: metalmark doctor; metalmark doctor --bundle for-the-report
     """
     if bundle is not None:
-        require_new(bundle)
+        make_new(bundle)
     probe = Remembered(local_probe())
     with _telling() as tell:
         sight = checks.observe(probe, tell)

@@ -22,16 +22,16 @@ _README = "README.txt"
 _NAMES = {"uname": "uname_mrsv.txt"}  # the others go by the first of their recorded names
 
 
-def require_new(folder: Path) -> None:
-    """Nothing, where a bundle can be written to ``folder``.
+def make_new(folder: Path) -> None:
+    """Make the folder of a bundle, before the machine is looked at: what cannot be written is said at once.
 
     Raises:
         UsageProblem: something is there already, which is neither overwritten nor mixed with this.
     """
-    if folder.is_dir() and not any(folder.iterdir()):
-        return
-    if folder.exists() or folder.is_symlink():
+    is_free = not any(folder.iterdir()) if folder.is_dir() else not (folder.exists() or folder.is_symlink())
+    if not is_free:
         raise UsageProblem(f"{folder} is there already. --bundle makes a new folder: give it a name that is not taken.")
+    folder.mkdir(parents=True, exist_ok=True)
 
 
 def write(folder: Path, probe: Probe, sight: Sight) -> None:
@@ -39,7 +39,6 @@ def write(folder: Path, probe: Probe, sight: Sight) -> None:
     outputs = recorded(probe)
     # Which programs run here explains nothing to others.
     findings = [_covered(one) for one in checks.examine(msgspec.structs.replace(sight, busy=()))]
-    folder.mkdir(parents=True, exist_ok=True)
     for name, text in outputs.items():
         (folder / name).write_text(text, encoding="utf-8")
     (folder / _FINDINGS).write_text(as_json(findings) + "\n", encoding="utf-8")
