@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 
 from metalmark_db.words import Mode, Outcome, Reason
-from metalmark_db.words import Task as Kind
 
 from . import memory, state
 from .clock import Clock
@@ -47,11 +46,9 @@ def _answer(task: Task, device: Device, clock: Clock, beat: Beat) -> Done:
         laps.lap(BUILDING)
         try:
             done = _measured(task, prepared, device, clock, beat, flags, laps)
-            if entry.facts.task is not Kind.TRAIN:  # what was measured is what is compared
-                return _compared(done, task, entry, job, prepared, laps)
+            return _compared(done, task, entry, job, prepared, laps)
         finally:
             prepared.close()
-        return _compared(done, task, entry, job, None, laps)  # the measured training has moved its weights
     except OverBudget as over:
         return Done(outcome=Outcome.NOT_RUN, reason=Reason.BUDGET, detail=str(over))
     except Unsynchronized as fault:
@@ -60,10 +57,19 @@ def _answer(task: Task, device: Device, clock: Clock, beat: Beat) -> Done:
         text = traceback.format_exc()
         return Done(outcome=OUTCOMES[explain(text).kind], detail=text)
     finally:
+        if task.mode is Mode.COMPILE:
+            _forget_compiled()
         gc.collect()
 
 
-def _compared(done: Done, task: Task, entry: Entry, job: Job, prepared: Prepared | None, laps: Laps) -> Done:
+def _forget_compiled() -> None:
+    """What was compiled holds the model and its memory; the files of it stay for the next round."""
+    import torch  # noqa: PLC0415 - this module is imported by the parent's tests too
+
+    torch.compiler.reset()
+
+
+def _compared(done: Done, task: Task, entry: Entry, job: Job, prepared: Prepared, laps: Laps) -> Done:
     """The answer with its truth; after measuring, so that the first call that was timed was the first."""
     if task.references is None:
         return done

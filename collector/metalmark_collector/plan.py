@@ -66,12 +66,16 @@ class Plan(Struct, frozen=True, kw_only=True):
     sustain_s: float = 0.0  # ... for how long
 
     def order(self, number: int) -> list[tuple[str, list[Planned]]]:
-        """Devices and their cases of one round: cases shuffled anew, devices in alternating order."""
+        """Devices and their cases of one round: cases shuffled anew, devices in alternating order.
+
+        Compiled cases come after the eager ones: what a compiler leaves in the process disturbs only its like.
+        """
         draw = random.Random(f"{self.seed}/{number}")  # noqa: S311 - an order to measure in, no secret
         devices = list(self.cases)
         if number % 2:
             devices.reverse()
-        return [(device, draw.sample(self.cases[device], len(self.cases[device]))) for device in devices]
+        drawn = [(device, draw.sample(self.cases[device], len(self.cases[device]))) for device in devices]
+        return [(device, sorted(cases, key=lambda case: case.mode is Mode.COMPILE)) for device, cases in drawn]
 
     @property
     def count(self) -> int:

@@ -94,7 +94,7 @@ class Progress:
             return 0.0
         own = case.device == "cpu"
         there = budget.own_check_iterations(case.facts) if own else budget.check_iterations(case.facts)
-        # A training is built once more, which finds the compiled code but not the traced graphs.
+        # A training is compared without dropout, for which it is compiled anew.
         again = self.compile_s(case) / 2 if case.facts.task is Task.TRAIN else 0.0
         return there * self.iteration_s(case) + again + (0.0 if own else self.reference_s(case))
 

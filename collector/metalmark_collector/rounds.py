@@ -9,7 +9,7 @@ import msgspec
 from metalmark_db.record import Case, Round
 from metalmark_db.words import Mode, Outcome, Reason
 
-from . import budget, memory
+from . import budget, memory, state
 from .judge import judge, overruled
 from .messages import Beat, Done, Hello, Task
 from .plan import Planned
@@ -163,8 +163,9 @@ class DeviceRound:
         self.progress.spent_s.update(done.spent_s)
         if done.round is not None:
             self.progress.learn(case, min(done.round.block_ns) / done.round.iterations / 1e9)
+        compiled = state.OF_A_COMPILER if case.mode is Mode.COMPILE else frozenset()
         # An error may have left the process different in ways that nobody compares.
-        if done.changed or case.mode is Mode.COMPILE or done.outcome not in (Outcome.OK, Outcome.NOT_RUN):
+        if set(done.changed) - compiled or done.outcome not in (Outcome.OK, Outcome.NOT_RUN):
             self._drop()
         return msgspec.structs.replace(
             case.ended(done.outcome, done.reason, done.detail),

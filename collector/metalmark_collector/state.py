@@ -9,6 +9,7 @@ from typing import Any
 from .devices.base import Device
 
 MEMORY_SHARE = 0.05
+OF_A_COMPILER = frozenset({"live threads", "children"})  # what torch.compile leaves, and only its like come after it
 MEMORY_BYTES = 2**20  # of change that is never worth a new process
 
 

@@ -55,13 +55,13 @@ class Lying(FakeDevice):
     wrapped: list[Work] = field(default_factory=list)
 
     def wrap(self, work: Work, facts: Workload) -> Work:
-        """The work with its result changed, or its model damaged beforehand."""
-        if self.damaged_layer is not None:
-            weights = getattr(work, "__self__").weights()  # noqa: B009 - a Work has no class of its own
-            with torch.no_grad():
-                weights[self.damaged_layer % len(weights)].zero_()
+        """The work with its result changed, or its model damaged before it."""
 
         def changed() -> torch.Tensor:
+            if self.damaged_layer is not None:
+                weights = getattr(work, "__self__").weights()  # noqa: B009 - a Work has no class of its own
+                with torch.no_grad():
+                    weights[self.damaged_layer % len(weights)].zero_()
             result = work()
             if result.dim():
                 return self.output(result)

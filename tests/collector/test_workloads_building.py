@@ -127,3 +127,20 @@ def test_closing_lets_the_model_go() -> None:
 def test_work_without_a_step_cannot_be_measured() -> None:
     with pytest.raises(NotImplementedError):
         steps.Held().step()
+
+
+@pytest.mark.parametrize("name", TRAINED)
+@pytest.mark.parametrize("kind", ["cpu", "fake"])
+def test_a_training_that_was_measured_begins_again_as_if_it_were_fresh(name: str, kind: str) -> None:
+    """After any number of steps: the same first steps as of a new build without dropout, on part of the batch too."""
+    entry = WORKLOADS[name]
+    job = entry.job(devices.make(kind), Precision.FP32, 1, "tiny")
+    measured, fresh = entry.prepare(job), entry.prepare(replace(job, dropout=False))
+    for _ in range(3):
+        measured.step()
+    assert measured.restart is not None
+    measured.restart(None)
+    assert torch.equal(measured.output(), fresh.output())
+    assert [float(measured.step()) for _ in range(3)] == [float(fresh.step()) for _ in range(3)]
+    measured.restart(1)
+    assert measured.output().shape[0] == 1

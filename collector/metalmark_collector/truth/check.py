@@ -39,9 +39,8 @@ def check_case(
 ) -> tuple[Truth | None, str | None]:
     """What the comparison of ``job`` with the CPU showed, and a sentence where the result is wrong.
 
-    Training is checked on a build of its own, so that ``prepared`` can be closed before; inference and
-    operations are checked on ``prepared``, which they leave as it is, or on a build of their own.
-    All switches are set for the job afterwards. There is no ``Truth`` where there is no finite number.
+    What is checked is ``prepared``, which training takes back to its first step, or else a build of its
+    own. All switches are set for the job afterwards. There is no ``Truth`` where there is no finite number.
 
     Args:
         entry: the workload.
@@ -58,14 +57,12 @@ def check_case(
         expected = reference(entry, part, folder, double=own)
     finally:
         settings.apply(job.precision)
-    if entry.facts.task is Task.TRAIN:
-        seen = _train(entry, replace(part, dropout=False))
-    elif prepared is not None:
-        seen = _first(prepared.output(), part)
-    else:
-        work = entry.prepare(job)
-        seen = _first(work.output(), part)
-        work.close()
+    work = prepared or entry.prepare(job)
+    try:
+        seen = _trained(work, part) if entry.facts.task is Task.TRAIN else _first(work.output(), part)
+    finally:
+        if prepared is None:
+            work.close()
     return _judged(entry, job, expected, seen)
 
 
@@ -89,17 +86,15 @@ def _first(output: torch.Tensor, part: Job) -> Seen:
     return Seen(output if part.samples is None else output[: part.samples])
 
 
-def _train(entry: Entry, job: Job) -> Seen:
-    work = entry.prepare(job)
-    try:
-        assert work.gradient_norm is not None  # noqa: S101 - every training has one
-        output = work.output()
-        losses = [float(work.step())]
-        gradient_norm = work.gradient_norm()
-        losses += [float(work.step()) for _ in range(STEPS - 1)]
-        return Seen(output, tuple(losses), gradient_norm)
-    finally:
-        work.close()
+def _trained(work: Prepared, part: Job) -> Seen:
+    assert work.gradient_norm is not None  # noqa: S101 - every training has one, as the next
+    assert work.restart is not None  # noqa: S101
+    work.restart(part.samples)
+    output = work.output()
+    losses = [float(work.step())]
+    gradient_norm = work.gradient_norm()
+    losses += [float(work.step()) for _ in range(STEPS - 1)]
+    return Seen(output, tuple(losses), gradient_norm)
 
 
 def _judged(entry: Entry, job: Job, expected: Reference, seen: Seen) -> tuple[Truth | None, str | None]:

@@ -40,8 +40,9 @@ def training(job: Job, network: Network, optimizer: Optimizer) -> Prepared:
     labels = torch.randint(classes, (job.batch,), generator=generator(job.seed + 1))[: job.samples]
     if not job.dropout:
         without_dropout(model)
+    first = _kept(model, job)
     model, inputs = _on_device(job, model.train(), inputs)
-    return Training(job, model, inputs, labels.to(inputs.device), optimizer(model)).prepared()
+    return Training(job, model, inputs, labels.to(inputs.device), optimizer(model), first).prepared()
 
 
 class Held:
@@ -98,9 +99,10 @@ class Training(Modelled):
         inputs: torch.Tensor,
         labels: torch.Tensor,
         optimizer: torch.optim.Optimizer,
+        first: dict[str, torch.Tensor],
     ) -> None:
         super().__init__(job, model, inputs)
-        self.labels, self.optimizer = labels, optimizer
+        self.labels, self.optimizer, self.first = labels, optimizer, first
         self.autocast: Autocast = autocast(job)
         self.scale = LOSS_SCALE.get(job.precision)
         self.wide = torch.float64 if job.double else torch.float32  # of the loss, whatever the logits are in
@@ -129,6 +131,14 @@ class Training(Modelled):
         norms = [float(torch.linalg.vector_norm(one.cpu(), dtype=torch.float64)) for one in self._gradients()]
         return float(torch.tensor(norms, dtype=torch.float64).norm())
 
+    def restart(self, samples: int | None) -> None:
+        """Go back to before the first step, without dropout and with the first ``samples`` of the batch alone."""
+        self.model.load_state_dict(self.first)
+        self.optimizer.state.clear()
+        self.optimizer.zero_grad()
+        without_dropout(self.model)
+        self.inputs, self.labels = self.inputs[:samples], self.labels[:samples]
+
     def prepared(self) -> Prepared:
         """The work as the engine takes it."""
         return Prepared(
@@ -136,11 +146,18 @@ class Training(Modelled):
             output=self.output,
             close=vars(self).clear,
             gradient_norm=self.gradient_norm,
+            restart=self.restart,
             weights=self.weights,
         )
 
     def _gradients(self) -> list[torch.Tensor]:
         return [one.grad for one in self.model.parameters() if one.grad is not None]
+
+
+def _kept(model: nn.Module, job: Job) -> dict[str, torch.Tensor]:
+    """The weights on the CPU as they are before training: on a GPU the ones that it copies, on the CPU a copy."""
+    state, on_cpu = model.state_dict(), job.device.torch_device().type == "cpu"
+    return {name: tensor.clone() for name, tensor in state.items()} if on_cpu else state
 
 
 def _on_device(job: Job, model: nn.Module, inputs: torch.Tensor) -> tuple[nn.Module, torch.Tensor]:
