@@ -115,7 +115,7 @@ BERT_BASE_TRAIN = Entry(
     tolerances=tolerances(
         AUTOCAST,
         fp32=Tolerance(1e-4, loss=1e-4, gradient=1e-3),
-        tf32=Tolerance(8e-4, loss=1e-3, gradient=2e-3),
+        tf32=Tolerance(5e-4, loss=1e-3, gradient=2e-3),
         half=Tolerance(0.009, loss=0.02, gradient=0.02),
     ),
     kept_bytes_per_sample=114_461_712,
@@ -138,7 +138,7 @@ BERT_BASE_INFER = Entry(
     ),
     builder=_infer,
     precisions=CONVERTED,
-    tolerances=tolerances(CONVERTED, tf32=Tolerance(8e-4), half=Tolerance(0.021)),
+    tolerances=tolerances(CONVERTED, tf32=Tolerance(5e-4), half=Tolerance(0.016)),
     kept_bytes_per_sample=0,
     network=NETWORK,
 )
