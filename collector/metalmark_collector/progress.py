@@ -2,13 +2,13 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import msgspec
 
-from metalmark_db.record import Case, Key, Machine
+from metalmark_db.record import Case, Key, Machine, Round
 from metalmark_db.series import case_flags
 from metalmark_db.stats import round_medians
 from metalmark_db.words import Mode, Outcome, Precision, Reason, Task
@@ -71,6 +71,7 @@ class Progress:
     done: set[tuple[Key, int]] = field(default_factory=set)  # case and round that an earlier sitting measured
     rates: dict[str, float] = field(default_factory=dict)  # FLOP/s by device
     slowness: dict[str, float] = field(default_factory=dict)  # measured over estimated, by device
+    compile_slowness: float = 1.0  # measured over estimated
     cases: dict[Key, Case] = field(default_factory=dict)
     saved: set[Key] = field(default_factory=set)
     to_come: list[Planned] = field(default_factory=list)
@@ -80,13 +81,25 @@ class Progress:
         """Least seconds that a case is thought to need, its comparison with the CPU included."""
         return budget.least_s(self.iteration_s(case)) + self.compile_s(case) + self.check_s(case)
 
+    def needs_s(self, cases: Sequence[Planned]) -> float:
+        """The same of many, one after the other: a case that comes again is compiled and compared already."""
+        seen: set[Planned] = set()
+        total = 0.0
+        for case in cases:
+            again = budget.least_s(self.iteration_s(case)) + self.compile_s(case) * budget.COMPILED_BEFORE
+            total += again if case in seen else self.need_s(case)
+            seen.add(case)
+        return total
+
     def compile_s(self, case: Planned) -> float:
         """Seconds that compiling a case is thought to take; later rounds find its code kept."""
         if case.mode is not Mode.COMPILE:
             return 0.0
         earlier = self.cases.get(case.key)
         firsts = [one.first_call_ns for one in earlier.rounds if one.first_call_ns] if earlier else []
-        return firsts[-1] / 1e9 if firsts else budget.compile_s(case.facts)
+        if len(firsts) == 1:
+            return budget.COMPILED_BEFORE * firsts[0] / 1e9
+        return firsts[-1] / 1e9 if firsts else budget.compile_s(case.facts) * self.compile_slowness
 
     def check_s(self, case: Planned) -> float:
         """Seconds that the comparison of a case with the CPU is thought to take."""
@@ -119,11 +132,15 @@ class Progress:
         rate = self.rates.get(case.device) or self.rates.get("cpu", _CPU_GUESS) * _GPU_GUESS
         return budget.iteration_s(case.facts, rate)
 
-    def learn(self, case: Planned, measured_s: float) -> None:
-        """Take a measured iteration into the estimates of the device's other cases."""
+    def learn(self, case: Planned, found: Round) -> None:
+        """Take a measured round into the estimates of the device's other cases."""
+        measured_s = min(found.block_ns) / found.iterations / 1e9
         earlier = self.slowness.get(case.device)
         ratio = measured_s / self._estimated_s(case)
         self.slowness[case.device] = (earlier * ratio) ** 0.5 if earlier else ratio
+        if case.mode is Mode.COMPILE and case.key not in self.cases and found.first_call_ns:
+            ratio = found.first_call_ns / 1e9 / budget.compile_s(case.facts)
+            self.compile_slowness = (self.compile_slowness * ratio) ** 0.5
 
     def end(self, case: Case) -> None:
         """Store a case with its outcome and say so."""
@@ -131,7 +148,7 @@ class Progress:
         case = flagged(with_earlier_rounds(self.cases.get(case.key), case))
         self.cases[case.key] = case
         self.keep(case)
-        left_s = min(sum(map(self.need_s, self.to_come)), self.budget.left_s(self.now()))
+        left_s = min(self.needs_s(self.to_come), self.budget.left_s(self.now()))
         self.watcher.ended(case, max(0.0, left_s))
 
     def keep(self, case: Case) -> None:

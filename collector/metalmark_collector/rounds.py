@@ -162,7 +162,7 @@ class DeviceRound:
         done, fallback_ops = overruled(done, printed)
         self.progress.spent_s.update(done.spent_s)
         if done.round is not None:
-            self.progress.learn(case, min(done.round.block_ns) / done.round.iterations / 1e9)
+            self.progress.learn(case, done.round)
         compiled = state.OF_A_COMPILER if case.mode is Mode.COMPILE else frozenset()
         # An error may have left the process different in ways that nobody compares.
         if set(done.changed) - compiled or done.outcome not in (Outcome.OK, Outcome.NOT_RUN):
@@ -211,8 +211,10 @@ class DeviceRound:
 
     def _share_s(self, case: Planned) -> float:
         progress = self.progress
-        others = [progress.need_s(other) for other in progress.to_come if other is not case]
-        return progress.budget.share_s(progress.now(), progress.need_s(case), sum(others), len(others))
+        this = progress.need_s(case)
+        planned = case in progress.to_come  # a second try with fallback is not
+        others = progress.needs_s(progress.to_come) - (this if planned else 0.0)
+        return progress.budget.share_s(progress.now(), this, others, len(progress.to_come) - planned)
 
     def _left_s(self) -> float:
         return self.progress.budget.left_s(self.progress.now()) - _GRACE_S

@@ -21,7 +21,7 @@ from metalmark_collector.runner import run_plan
 from metalmark_collector.workloads import WORKLOADS
 from metalmark_collector.workloads.base import Job, Prepared
 from metalmark_db.record import Case, Machine, Round
-from metalmark_db.words import Effort, Outcome, Reason
+from metalmark_db.words import Effort, Mode, Outcome, Reason
 
 M1_CPU = 0.5e12  # FLOP/s that a workload reaches
 M1_GPU = 1.5e12
@@ -141,6 +141,16 @@ def test_longer_runs_keep_to_their_budget_and_measure_every_round(slower: float,
     seconds = {key: sum(case.sustained.block_ns) / 1e9 for key, case in cases.items() if case.sustained}
     assert all(plan.sustain_s <= each < 2 * plan.sustain_s for each in seconds.values())
     assert set(seconds) == ({case.key for case in plan.sustained} if slower <= 1 else set(seconds))
+
+
+def test_a_case_is_thought_to_be_compiled_and_compared_once_for_all_rounds() -> None:
+    plan = make_plan(Effort.STANDARD, ["mps"], 1, only=["resnet50-train-b8"], modes=[Mode.COMPILE])
+    progress = _progress(plan, ScriptedClock(), lambda *_, **__: None)
+    progress.references = "somewhere"
+    (case, *_) = plan.cases["mps"]
+    assert progress.need_s(case) < progress.needs_s([case] * 3) < 2 * progress.need_s(case)
+    progress.learn(case, Round(number=0, iterations=1, block_ns=(10**8,), first_call_ns=240 * 10**9))
+    assert progress.compile_slowness == pytest.approx(2.0)  # four times as slow as thought, seen once
 
 
 @pytest.mark.usefixtures("trivial")
