@@ -21,6 +21,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explain": ("metalmark_collector.commands.explain:explain", "Say what an error text means and what helps."),
     "show": ("metalmark_db.commands.show:show", "Show a stored run."),
     "query": ("metalmark_db.commands.query:query", "Ask the database in SQL, read-only."),
+    "forget-reporter": (
+        "metalmark_db.commands.forget_reporter:forget_reporter",
+        "Give this computer a new reporter value.",
+    ),
     "build": ("metalmark_site.commands.build:build", "Build the site from the database."),
     "serve": ("metalmark_site.commands.serve:serve", "Show the built site in the browser."),
 }
