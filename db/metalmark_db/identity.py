@@ -14,6 +14,7 @@ def machine_id(machine: Machine) -> str | None:
     """SHA-256 over what makes a configuration; None if a part is unknown, or for a virtual machine.
 
     Names of core levels change with the version of macOS and stay out; memory counts in whole GiB.
+    A machine that is known to have no GPU lacks the GPU's name and cores, and nothing is unknown.
     """
     if machine.virtual is not False or machine.memory_bytes is None:
         return None
@@ -25,14 +26,15 @@ def machine_id(machine: Machine) -> str | None:
         machine.gpu_count,
         round(machine.memory_bytes / _GIB) or None,
     )
-    if any(part is None for part in parts):
+    if unknown_parts(machine) or parts[-1] is None:
         return None
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
 
 def unknown_parts(machine: Machine) -> tuple[str, ...]:
     """The fields without which a machine has no id, as far as they are unknown."""
-    needed = ("virtual", "chip", "tier_counts", "gpu_name", "gpu_cores", "gpu_count", "memory_bytes")
+    gpu = ("gpu_count",) if machine.gpu_count == 0 else ("gpu_name", "gpu_cores", "gpu_count")
+    needed = ("virtual", "chip", "tier_counts", *gpu, "memory_bytes")
     return tuple(field for field in needed if getattr(machine, field) is None)
 
 

@@ -24,6 +24,9 @@ Detail = Annotated[str, Meta(max_length=2000)]
 Count = Annotated[int, Meta(ge=1)]
 Bytes = Annotated[int, Meta(ge=0)]
 Load = Annotated[float, Meta(ge=0)]
+Number = Annotated[int, Meta(ge=0)]  # of things of which there may be none, and that is known
+Percent = Annotated[int, Meta(ge=0, le=100)]
+Digits = Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
 
 
 class Machine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -42,7 +45,7 @@ class Machine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = None
     gpu_name: Annotated[Text | None, meaning("Name of the GPU that torch can use")] = None
     gpu_cores: Annotated[Count | None, meaning("GPU cores (Apple) or multiprocessors (NVIDIA)")] = None
-    gpu_count: Annotated[Count | None, meaning("GPUs that the system lists")] = None
+    gpu_count: Annotated[Number | None, meaning("GPUs that the system lists")] = None
     gpu_memory_bytes: Annotated[Bytes | None, meaning("Memory of one discrete GPU", unit="bytes")] = None
     memory_bytes: Annotated[Bytes | None, meaning("Installed memory", unit="bytes")] = None
     memory_total_bytes: Annotated[
@@ -65,6 +68,11 @@ class Software(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     torch_version: Annotated[Text | None, meaning("Version of torch")] = None
     torch_git: Annotated[Text | None, meaning("Commit torch was built from")] = None
     torch_debug: Annotated[bool | None, meaning("Whether torch is a debug build, whose times mean nothing")] = None
+    torch_build: Annotated[
+        dict[Text, Text] | None, meaning("Build settings of torch by name, such as BLAS_INFO, by allow-list")
+    ] = None
+    threads: Annotated[Count | None, meaning("Threads that torch computes with on the CPU")] = None
+    gpu_driver: Annotated[Text | None, meaning("Version of the NVIDIA driver")] = None
     torchvision_version: Annotated[Text | None, meaning("Version of torchvision")] = None
     timm_version: Annotated[Text | None, meaning("Version of timm")] = None
     transformers_version: Annotated[Text | None, meaning("Version of transformers")] = None
@@ -86,6 +94,27 @@ class Conditions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     memory_available_bytes: Annotated[Bytes | None, meaning("Memory available without swapping", unit="bytes")] = None
     load_1m: Annotated[Load | None, meaning("Load average of the last minute")] = None
     niceness: Annotated[int | None, meaning("Nice value of the process")] = None
+    qos: Annotated[Text | None, meaning("Priority class of macOS that the run was started in")] = None
+    displays: Annotated[Number | None, meaning("Displays that are connected")] = None
+    gpu_users: Annotated[Number | None, meaning("Other programs that compute on the GPUs (NVIDIA)")] = None
+    gpu_memory_used_bytes: Annotated[
+        Bytes | None, meaning("Memory that all programs have on the GPUs", unit="bytes")
+    ] = None
+    gpu_utilization_percent: Annotated[
+        Percent | None, meaning("Share of time that the first GPU is busy", unit="percent")
+    ] = None
+
+
+class Moment(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The part of the conditions that is read in no time: their state when a case has just ended."""
+
+    power_source: Annotated[Text | None, meaning("ac or battery")] = None
+    low_power_mode: Annotated[bool | None, meaning("Whether low power mode is on")] = None
+    thermal_state: Annotated[Text | None, meaning("Thermal state as the system names it")] = None
+    cpu_speed_limit: Annotated[int | None, meaning("CPU speed limit of pmset (Intel Macs)", unit="percent")] = None
+    swap_used_bytes: Annotated[Bytes | None, meaning("Swap in use", unit="bytes")] = None
+    memory_available_bytes: Annotated[Bytes | None, meaning("Memory available without swapping", unit="bytes")] = None
+    load_1m: Annotated[Load | None, meaning("Load average of the last minute")] = None
 
 
 class Workload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -190,6 +219,7 @@ class Case(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         dict[Text, bool | Text], meaning("Switches of torch that change speed or precision, as they were set")
     ] = msgspec.field(default_factory=dict)
     truth: Annotated[Truth | None, meaning("Whether the output was right")] = None
+    conditions: Annotated[Moment | None, meaning("State of the machine when the case had just ended")] = None
     sustained: Annotated[Sustained | None, meaning("A minute of work back to back")] = None
     rounds: Annotated[tuple[Round, ...], meaning("Raw samples, one entry a round")] = ()
 
@@ -208,6 +238,9 @@ class RunHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     machine: Machine
     software: Software
     conditions_before: Conditions
+    reporter: Annotated[
+        Digits | None, meaning("Tells one computer from another of the same configuration, not which")
+    ] = None
 
 
 class Run(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -35,6 +35,7 @@ def begin_run(engine: sa.Engine, head: RunHead, workloads: Sequence[Workload], c
                 "started_at": head.started_at,
                 "effort": head.effort.value,
                 "seed": head.seed,
+                "reporter": head.reporter,
                 "machine_id": machine,
                 "software_id": software,
                 "conditions_before_id": _insert(connection, ConditionsRow, msgspec.to_builtins(head.conditions_before)),

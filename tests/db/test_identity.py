@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from metalmark_db.identity import machine_id
+from metalmark_db.identity import machine_id, unknown_parts
 from metalmark_db.record import Machine
 
 M4_PRO = Machine(
@@ -59,3 +59,12 @@ def test_a_virtual_machine_has_no_id() -> None:
 )
 def test_names_models_and_fractions_of_a_gibibyte_make_no_difference(field: str, value: object) -> None:
     assert machine_id(changed(field, value)) == machine_id(M4_PRO)
+
+
+def test_a_machine_that_is_known_to_have_no_gpu_has_an_id() -> None:
+    server = msgspec.structs.replace(M4_PRO, chip="AMD EPYC 9654", gpu_name=None, gpu_cores=None, gpu_count=0)
+    assert machine_id(server) not in (None, machine_id(M4_PRO))
+    assert unknown_parts(server) == ()
+    unsure = msgspec.structs.replace(server, gpu_count=None)
+    assert machine_id(unsure) is None
+    assert unknown_parts(unsure) == ("gpu_name", "gpu_cores", "gpu_count")

@@ -12,6 +12,7 @@ from metalmark_db.record import (
     Case,
     Conditions,
     Machine,
+    Moment,
     Round,
     Run,
     RunHead,
@@ -21,7 +22,7 @@ from metalmark_db.record import (
     Workload,
 )
 
-RECORDS = (Machine, Software, Conditions, Workload, Round, Truth, Sustained, Case)
+RECORDS = (Machine, Software, Conditions, Moment, Workload, Round, Truth, Sustained, Case)
 
 
 @pytest.mark.parametrize("record", RECORDS)
