@@ -5,10 +5,12 @@ part of its hash, from which neither the value nor the computer can be told.
 """
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import re
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
 import platformdirs
@@ -29,9 +31,9 @@ def own(machine: Machine, folder: Path | None = None) -> str | None:
     A value that could not be kept would be another one at the next run, and one computer would pass for two.
     """
     folder = folder or _folder()
-    if _read(folder) is None:
-        with contextlib.suppress(OSError):
-            _make(folder, over=os.path.lexists(folder / _NAME))
+    with contextlib.suppress(OSError), _alone(folder):
+        if _read(folder) is None:
+            _make(folder)
     return known(machine, folder)
 
 
@@ -54,7 +56,8 @@ def forget(folder: Path | None = None) -> None:
     """
     folder = folder or _folder()
     try:
-        _make(folder, over=True)
+        with _alone(folder):
+            _make(folder)
     except OSError as error:
         raise DataProblem(
             f"{folder / _NAME} cannot be replaced ({error.strerror}); the reporter is still the old one. Delete the"
@@ -69,24 +72,41 @@ def _folder() -> Path:
 def _read(folder: Path) -> str | None:
     """The value; None where there is none, or something else lies in its place."""
     try:
-        with os.fdopen(os.open(folder / _NAME, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
-            text = file.read(100).decode("ascii", "replace").strip()
+        # A named pipe would let its reader wait for ever.
+        descriptor = os.open(folder / _NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
+    try:
+        text = os.read(descriptor, 100).decode("ascii", "replace").strip()
+    except OSError:  # a folder
+        return None
+    finally:
+        os.close(descriptor)
     return text if _VALUE.fullmatch(text) else None
 
 
-def _make(folder: Path, *, over: bool) -> None:
-    """A new value, whole or not at all, ``over`` what lies there; of two at the same time the first one stays."""
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """The folder, made and claimed: of two processes that find no value the second one finds the first one's."""
     folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _make(folder: Path) -> None:
+    """A new value, whole or not at all, in place of what lies there."""
     fresh = folder / f".{_NAME}-{secrets.token_hex(8)}"
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
             file.write(secrets.token_hex(_BYTES) + "\n")
-        if over:
-            fresh.replace(folder / _NAME)
-        else:
-            os.link(fresh, folder / _NAME)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(folder / _NAME)
     finally:
         fresh.unlink(missing_ok=True)

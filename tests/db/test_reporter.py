@@ -2,8 +2,11 @@
 
 import concurrent.futures
 import hashlib
+import os
 import re
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -113,3 +116,27 @@ def test_two_first_runs_at_once_end_with_one_reporter(tmp_path: Path) -> None:
         found = set(pool.map(lambda _: reporter.own(M4, tmp_path), range(16)))
     assert found == {reporter.known(M4, tmp_path)}
     assert [path.name for path in tmp_path.iterdir()] == ["reporter"]
+
+
+def test_two_processes_that_find_a_damaged_value_agree_on_a_new_one(tmp_path: Path) -> None:
+    (tmp_path / "reporter").write_bytes(b"\xff" * 5000)
+    code = (
+        "from pathlib import Path; from metalmark_db import reporter, record; "
+        f"print(reporter.own(record.Machine(virtual=True), Path({str(tmp_path)!r})))"
+    )
+    started = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    first, second = (process.communicate(timeout=60)[0].strip() for process in started)
+    assert first == second == reporter.own(GUEST, tmp_path)
+
+
+def test_a_folder_or_a_pipe_in_its_place_is_no_value_and_stops_nothing(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    pipe.mkdir()
+    os.mkfifo(pipe / "reporter")
+    assert reporter.known(M4, pipe) is None
+    assert reporter.own(M4, pipe) is not None
+    (tmp_path / "reporter").mkdir()
+    assert reporter.own(M4, tmp_path) is None
+    assert [path.name for path in tmp_path.iterdir() if path != pipe] == ["reporter"]
+    with pytest.raises(DataProblem, match="cannot be replaced"):
+        reporter.forget(tmp_path)

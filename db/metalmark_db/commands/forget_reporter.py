@@ -11,4 +11,7 @@ def forget_reporter() -> None:
     and nobody can tell that both are from one computer. To leave it out altogether: metalmark run --no-reporter
     """
     reporter.forget()
-    say("This computer has a new reporter. Runs that are stored already keep the old one.")
+    say(
+        "This computer has a new reporter: nobody can tell that runs to come are from the same computer as earlier ones. "
+        "Runs that are stored or handed in already keep the old one."
+    )
