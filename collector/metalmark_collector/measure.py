@@ -1,10 +1,9 @@
 """The measuring loop: blocks of iterations on a device, timed so that the device has finished."""
 
-import contextlib
 import gc
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -12,6 +11,7 @@ from metalmark_db.record import Round, Sustained
 from metalmark_db.stats import LOOKS, is_enough
 from metalmark_db.words import Reason
 
+from . import garbage
 from .clock import Clock
 from .devices.base import Device, Work
 from .laps import BUILDING, SAMPLING, WARMING_UP, Laps
@@ -79,8 +79,8 @@ def measure(session: Session, number: int) -> Round:
         OverBudget: the time of the case ends before one block after the first call.
         Unsynchronized: a residual wait shows that synchronize did not wait.
     """
-    with _frozen():
-        return _measure(session, number)
+    garbage.set_aside()
+    return _measure(session, number)
 
 
 def _measure(session: Session, number: int) -> Round:
@@ -117,7 +117,7 @@ def _measure(session: Session, number: int) -> Round:
 def time_block(session: Session, iterations: int) -> Block:
     """One block: enqueue all iterations, wait for the device, stop the clock; then read one element."""
     work, device, clock = session.work, session.device, session.clock
-    gc.collect()  # cheap: what was there before the case is frozen
+    gc.collect()  # cheap: what was there before is set aside
     gc.disable()
     try:
         device.synchronize()
@@ -136,8 +136,7 @@ def time_block(session: Session, iterations: int) -> Block:
 
 def per_call(session: Session) -> tuple[int, ...]:
     """Durations in ns of single iterations, each waited for: what a caller who needs the result at once sees."""
-    with _frozen():
-        times = tuple(time_block(session, 1).elapsed_ns for _ in range(PER_CALLS))
+    times = tuple(time_block(session, 1).elapsed_ns for _ in range(PER_CALLS))
     session.lap(SAMPLING)
     return times
 
@@ -148,10 +147,9 @@ def sustain(session: Session, iterations: int, seconds: float) -> Sustained:
     end_ns = session.clock.now_ns() + int(seconds * 1e9)
     blocks: list[int] = []
     before = session.device.energy()
-    with _frozen():
-        while not blocks or session.clock.now_ns() < end_ns:
-            blocks.append(time_block(session, iterations).elapsed_ns)
-            session.between(len(blocks))
+    while not blocks or session.clock.now_ns() < end_ns:
+        blocks.append(time_block(session, iterations).elapsed_ns)
+        session.between(len(blocks))
     after = session.device.energy()
     session.lap(SAMPLING)
     return Sustained(
@@ -160,17 +158,6 @@ def sustain(session: Session, iterations: int, seconds: float) -> Sustained:
         energy_j=(after[0] - before[0]) / 1e3 if before and after else None,
         energy_source=after[1] if before and after else None,
     )
-
-
-@contextlib.contextmanager
-def _frozen() -> Iterator[None]:
-    """Garbage is collected once and the rest set aside: else collecting before a block leaves the device idle."""
-    gc.collect()
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 def tick_ns() -> int:

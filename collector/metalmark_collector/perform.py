@@ -1,6 +1,5 @@
 """What a worker does with a task: build, check, measure; whatever happens becomes an answer."""
 
-import gc
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +8,7 @@ import msgspec
 
 from metalmark_db.words import Mode, Outcome, Reason
 
-from . import memory, state
+from . import garbage, memory, state
 from .clock import Clock
 from .devices.base import Device
 from .explain import explain
@@ -59,7 +58,7 @@ def _answer(task: Task, device: Device, clock: Clock, beat: Beat) -> Done:
     finally:
         if task.mode is Mode.COMPILE:
             _forget_compiled()
-        gc.collect()
+        garbage.clean_up()
 
 
 def _forget_compiled() -> None:
