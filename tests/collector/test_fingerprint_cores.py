@@ -17,7 +17,7 @@ def roles(cores: Cores) -> Roles:
         ("proc 10:8:2", 15, 1, (8, 2), (0, 8, 2)),
         ("proc 10:4:6:0", 26, 4, (4, 6), (0, 4, 6)),
         ("proc 10:4:6:0", None, 4, (4, 6), (0, 4, 6)),
-        ("proc 10:4:6:0", 26, 5, (4, 6), (None, None, None)),  # Super or Performance: this field cannot tell
+        ("proc 10:4:6:0", 26, 5, (4, 6), (None, None, 6)),  # Super or Performance: this field cannot tell
         ("proc 10:4:6:0", None, None, (4, 6), (None, None, None)),
         ("proc 18:6:0:12", 26, 5, (6, 12), (6, 12, 0)),
         ("proc 18:6:0:12", None, 5, (6, 12), (None, None, None)),  # on macOS 27 this would be 12 efficiency cores

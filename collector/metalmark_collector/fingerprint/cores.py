@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from .values import clean, positive, search, whole
+from .values import clean, narrow, positive, search, whole
 
 KNOWN_NAMES = ("Super", "Performance", "Efficiency")
 FIRST_WITH_SUPER = 5  # from M5 on, the fastest level may be called Super
+MACOS_SUPER_FIRST = 27  # number_processors is total:Super:P:E from here on, total:first:E:M before
 
 
 class Cores(Struct, frozen=True, kw_only=True):
@@ -53,24 +54,35 @@ def named(levels: Sequence[tuple[str, int]]) -> Cores:
 
 def from_sysctl(sysctl: Mapping[str, str], generation: int | None) -> Cores:
     """Cores from ``hw.perflevelN.name`` and ``.physicalcpu``, for any number of levels."""
-    found = [(n, positive(sysctl.get(f"hw.perflevel{n}.physicalcpu"))) for n in range(16)]
-    levels = {n: count for n, count in found if count is not None}
+    found = [(n, _level(sysctl, n)) for n in range(16)]
+    listed = {n: count for n, count in found if count is not None}
+    levels = {n: count for n, count in listed.items() if count}
     names = {n: name for n in levels if (name := clean(sysctl.get(f"hw.perflevel{n}.name")))}
     total = positive(sysctl.get("hw.physicalcpu")) or positive(sysctl.get("hw.physicalcpu_max"))
-    if not _complete(levels, sysctl):
+    if not levels or not _complete(listed, sysctl, total):
         return merge([Cores(total=total), _unnamed(levels, generation, complete=False)])
     if len(names) == len(levels):
         return named([(names[n], levels[n]) for n in sorted(levels)])
     return _unnamed(levels, generation, complete=True)
 
 
-def _complete(levels: Mapping[int, int], sysctl: Mapping[str, str]) -> bool:
-    """Whether these are all levels: as many as announced, or adding up to all cores."""
-    if not levels or sorted(levels) != list(range(len(levels))):
+def _level(sysctl: Mapping[str, str], n: int) -> int | None:
+    """Cores of a level, 0 where it is empty; an Apple core has one thread, so logical CPUs count as well."""
+    kinds = ("physicalcpu", "physicalcpu_max", *(("logicalcpu", "logicalcpu_max") if _single_threaded(sysctl) else ()))
+    told = (whole(sysctl.get(f"hw.perflevel{n}.{kind}")) for kind in kinds)
+    return next((count for count in told if count is not None), None)
+
+
+def _single_threaded(sysctl: Mapping[str, str]) -> bool:
+    return "Apple" in sysctl.get("machdep.cpu.brand_string", "") or sysctl.get("hw.optional.arm64") == "1"
+
+
+def _complete(listed: Mapping[int, int], sysctl: Mapping[str, str], total: int | None) -> bool:
+    """Whether these are all levels: adding up to all cores, or else as many as announced."""
+    if sorted(listed) != list(range(len(listed))):
         return False
     announced = whole(sysctl.get("hw.nperflevels"))
-    all_cores = (positive(sysctl.get("hw.physicalcpu")), positive(sysctl.get("hw.ncpu")))
-    return announced == len(levels) if announced is not None else sum(levels.values()) in all_cores
+    return sum(listed.values()) in (total, positive(sysctl.get("hw.ncpu"))) or announced == len(listed)
 
 
 def _unnamed(levels: Mapping[int, int], generation: int | None, *, complete: bool) -> Cores:
@@ -94,11 +106,11 @@ def from_number_processors(value: object, *, macos: int | None, generation: int 
     """
     if (total := positive(value)) is not None:
         return Cores(total=total)
-    listed = search(r"\bproc\s+([0-9]{1,6}(?::[0-9]{1,6})+)", clean(value))
+    listed = search(r"\bproc\s+([0-9]{1,6}(?::[0-9]{1,6})*)(?![0-9:])", clean(value))
     if listed is None:
         return from_words(value)
     total, *fields = (int(field) for field in listed.split(":"))
-    if not total or sum(fields) != total:
+    if not total or sum(fields) != total:  # also where no levels are listed, or the text breaks off
         return Cores(total=total or None)
     return merge([_roles(fields, macos, generation), Cores(total=total, counts=tuple(n for n in fields if n))])
 
@@ -106,25 +118,30 @@ def from_number_processors(value: object, *, macos: int | None, generation: int 
 def _roles(fields: Sequence[int], macos: int | None, generation: int | None) -> Cores:
     """Which field bears which name; nothing where version and chip leave it open."""
     before_super = generation is not None and generation < FIRST_WITH_SUPER
+    if before_super and len(fields) > 2 and fields[0] and (macos or 0) >= MACOS_SUPER_FIRST:  # noqa: PLR2004  with Super
+        return Cores()  # no early chip has a Super core: the version or the chip is not what it seems
     match fields:
-        case [first, efficiency] if before_super or generation is None:
-            return Cores(super_cores=0, performance_cores=first, efficiency_cores=efficiency)
-        case [first, second, third] if first == 0 or (macos or 0) >= 27:  # noqa: PLR2004  macOS 27: Super, P, E
+        case [first, second, third] if first == 0 or (macos or 0) >= MACOS_SUPER_FIRST:
             return Cores(super_cores=first, performance_cores=second, efficiency_cores=third)
-        case [first, efficiency, 0] if before_super:
+        case [first, efficiency] | [first, efficiency, 0] if before_super or (len(fields), generation) == (2, None):
             return Cores(super_cores=0, performance_cores=first, efficiency_cores=efficiency)
-        case [first, efficiency, medium] if macos is not None and medium:
-            return Cores(super_cores=first, performance_cores=medium, efficiency_cores=efficiency)
+        case [first, 0, medium] if macos is not None and not before_super:
+            return Cores(super_cores=first, performance_cores=medium, efficiency_cores=0)
+        case [_, efficiency, 0] if macos is not None:  # Super or Performance is left open, Efficiency is not
+            return Cores(efficiency_cores=efficiency)
         case _:
             return Cores()
 
 
 def from_words(value: object) -> Cores:
     """Cores from a text such as "16 (12 Performance and 4 Efficiency)"."""
-    text = clean(value) or ""
+    text = narrow(clean(value) or "")
     total = positive(search(r"^([0-9]{1,6})\b", text))
-    listed = re.findall(r"\b([0-9]{1,6})\s+([^\W\d_]+)", search(r"\((.*)\)", text) or "")
+    inside = search(r"\((.*)\)", text) or ""
+    listed = re.findall(r"\b([0-9]{1,6})\s+([^\W\d_]+)", inside)
     levels = [(_titled(name), int(count)) for count, name in listed if int(count)]
+    if not levels:  # languages that put the number after the name, or leave out the space between
+        levels = [("", int(count)) for count in re.findall(r"[0-9]{1,6}", inside) if int(count)]
     if total is None or sum(count for _, count in levels) != total:
         return Cores(total=total)
     if any(name not in KNOWN_NAMES for name, _ in levels):  # another language: the order still says which is fastest

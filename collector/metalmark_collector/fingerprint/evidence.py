@@ -3,21 +3,10 @@
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from . import notes
+from . import labels, notes
 from .lenient import loads
 from .probe import Probe, Remembered
 from .values import clean, pairs
-
-# What system_profiler calls a field in text, and what it calls the same field in JSON.
-_HARDWARE_LABELS = {
-    "Model Name": "machine_name",
-    "Model Identifier": "machine_model",
-    "Chip": "chip_type",
-    "Processor Name": "cpu_type",
-    "Total Number of Cores": "number_processors",
-    "Memory": "physical_memory",
-    "OS Loader Version": "os_loader_version",
-}
 
 
 class Evidence:
@@ -61,14 +50,18 @@ class Evidence:
         for source in ("hardware_json", "hardware_text"):
             for item in self.items(source):
                 _add(found, item)
-        text = self.pairs("hardware_text")
-        _add(found, {name: text[label] for label, name in _HARDWARE_LABELS.items() if label in text})
+        _add(found, labels.hardware(self.text("hardware_text")))
         return found
 
     @cached_property
     def process(self) -> Mapping[str, object]:
         """What the Python process said of itself."""
         return next(iter(self.items("process")), {})
+
+    @cached_property
+    def torch(self) -> Mapping[str, object]:
+        """What a running torch said of itself."""
+        return next(iter(self.items("torch")), {})
 
     @cached_property
     def packages(self) -> Mapping[str, object]:

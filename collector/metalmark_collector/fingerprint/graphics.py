@@ -5,19 +5,9 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from . import footer
+from . import footer, labels
 from .evidence import Evidence
 from .values import clean, lines, only, positive, search, size
-
-_TEXT_FIELDS = {
-    "Chipset Model": "sppci_model",
-    "Total Number of Cores": "sppci_cores",
-    "VRAM (Total)": "spdisplays_vram",
-    "VRAM (Dynamic, Max)": "spdisplays_vram",
-    "Metal Support": "metal",
-    "Metal Family": "metal",
-    "Metal": "metal",
-}
 
 
 class Gpu(Struct, frozen=True, kw_only=True):
@@ -35,6 +25,9 @@ def gpus(evidence: Evidence) -> list[Gpu]:
     return (
         _from_json(evidence.items("displays_json"))
         or _from_text(evidence.text("displays_text"))
+        # One call may have asked for both data types.
+        or _from_json(evidence.items("hardware_json"))
+        or _from_text(evidence.text("hardware_text"))
         or _from_footer(evidence.text("crash_footer"))
     )
 
@@ -55,8 +48,7 @@ def cores(evidence: Evidence) -> int | None:
 def _from_json(items: Iterable[Mapping[str, object]]) -> list[Gpu]:
     found = []
     for item in items:
-        # Displays are listed inside a GPU and have no model; `_name` may be a raw key such as kHW_AppleM1Item.
-        name = clean(item.get("sppci_model"))
+        name = _json_name(item)
         if name is None:
             continue
         displays = item.get("spdisplays_ndrvs")
@@ -70,6 +62,13 @@ def _from_json(items: Iterable[Mapping[str, object]]) -> list[Gpu]:
             )
         )
     return found
+
+
+def _json_name(item: Mapping[str, object]) -> str | None:
+    """The model, or else the name, which may be a raw key such as kHW_AppleM1Item; displays have neither."""
+    model, name = clean(item.get("sppci_model")), clean(item.get("_name")) or ""
+    listed = any(key in item for key in ("sppci_cores", "sppci_bus", "sppci_device_type"))
+    return model or (name if listed and not name.startswith("kHW_") else None) or None
 
 
 def _metal(item: Mapping[str, object]) -> str | None:
@@ -86,29 +85,32 @@ def _metal(item: Mapping[str, object]) -> str | None:
 
 
 def _from_text(text: str | None) -> list[Gpu]:
-    """GPUs of the text output; each begins with "Chipset Model", since its heading may be lost."""
+    """GPUs of the text output in any language; each begins with the line that repeats its heading."""
     blocks: list[list[str]] = []
+    heading = ""
     for line in lines(text):
-        if re.match(r"\s*Chipset Model:", line):
-            blocks.append([])
+        for label, value in labels.entries(line):
+            if labels.starts_gpu(label, value, heading):
+                blocks.append([])
+            heading = heading if value else label
         if blocks:
             blocks[-1].append(line)
     return [gpu for block in blocks if (gpu := _text_gpu(block))]
 
 
 def _text_gpu(block: list[str]) -> Gpu | None:
+    (_, model), *told = labels.entries("\n".join(block))
     found: dict[str, str] = {}
-    for line in block:
-        label, _, value = line.strip().partition(": ")
-        if label in _TEXT_FIELDS and value:
-            found.setdefault(_TEXT_FIELDS[label], value)
-    name = clean(found.get("sppci_model"))
+    for label, value in told:
+        if value and (field := labels.gpu_field(label)):
+            found.setdefault(field, value)
+    name = clean(model)
     if name is None:
         return None
     return Gpu(
         name=name,
-        cores=positive(found.get("sppci_cores")),
-        memory_bytes=size(found.get("spdisplays_vram")),
+        cores=positive(found.get("cores")),
+        memory_bytes=size(found.get("memory")),
         metal=clean(found.get("metal")),
         displays=_displays(block),
     )

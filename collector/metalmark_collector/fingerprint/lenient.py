@@ -7,6 +7,9 @@ from .values import lines
 
 _TOKEN = re.compile(r"""\s*(?:([{}\[\],:])|"((?:[^"\\]|\\.)*)"|(-?[0-9][0-9.eE+-]*|true|false|null))""", re.DOTALL)
 
+# Where JSON begins a line: a log line with brackets before it is passed over.
+_START = re.compile(r"""^\s*[{\[](?=\s*(?:["{}\[\]]|[0-9-]|true|false|null|$))""", re.MULTILINE)
+
 Container = dict[str, object] | list[object]
 
 
@@ -17,8 +20,8 @@ def loads(text: str | None) -> Container | None:
     value that may be cut (a string without its quote, a number at the very end) is left out.
     """
     joined = "\n".join(lines(text))
-    start = re.search(r"[{\[]", joined)
-    return _Reader().read(joined, start.start()) if start else None
+    start = _START.search(joined) or re.search(r"[{\[]", joined)
+    return _Reader().read(joined, start.end() - 1) if start else None
 
 
 class _Reader:

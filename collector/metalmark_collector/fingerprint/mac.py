@@ -42,10 +42,11 @@ def _footer_chip(evidence: Evidence) -> str | None:
 
 
 def generation(evidence: Evidence) -> int | None:
-    """The n of an M-series chip; 0 for another Apple chip; None if the chip is unknown or not Apple's."""
+    """The n of an M-series chip, or of the one with an A-series chip's cores; None for any other."""
     name = chip(evidence) or ""
     series = search(r"^Apple M([0-9]{1,4})\b", name)
-    return int(series) if series else 0 if name.startswith("Apple ") else None
+    phone = search(r"^Apple A([0-9]{1,4})\b", name)  # A18 has the cores of M4, A19 those of M5
+    return int(series) if series else max(int(phone) - 14, 0) if phone else None
 
 
 def soc(evidence: Evidence) -> str | None:
@@ -99,6 +100,11 @@ def macos_major(evidence: Evidence) -> int | None:
     build = positive(search(r"^([0-9]{2})[A-Z]", macos_build(evidence)))
     if build:  # builds begin with 24 on macOS 15, with 25 on macOS 26
         return build - 9 if build < 25 else build + 1  # noqa: PLR2004
+    darwin = positive(search(r"Darwin Kernel Version ([0-9]{2})\.", evidence.uname)) or positive(
+        search(r"^([0-9]{2})\.", evidence.sysctl.get("kern.osrelease"))
+    )
+    if darwin and darwin != 26:  # noqa: PLR2004  Darwin 24 is macOS 15, Darwin 25 is macOS 26, and Darwin 27 is macOS 27
+        return {25: 26}.get(darwin, darwin if darwin > 25 else darwin - 9)  # noqa: PLR2004
     loader = positive(search(r"^(?:mBoot-)?([0-9]{4,6})\b", clean(evidence.hardware.get("os_loader_version"))))
     # The loader follows the system: 20457 was seen with macOS 27, 13822 and 18000 with macOS 26.
     return next((major for least, major in ((20000, 27), (13000, 26), (1, 15)) if loader and loader >= least), None)
@@ -158,6 +164,8 @@ def virtual(evidence: Evidence) -> bool | None:
         "Paravirtual" in gpu_names,
         "RELEASE_ARM64_VMAPPLE" in evidence.uname,
         hypervisor == 1,
+        "VMM" in (evidence.sysctl.get("machdep.cpu.features") or "").split(),
+        bool(_VIRTUAL_MODEL.search(_brand(evidence) or "")),
     )
     return True if any(signs) else False if name or hypervisor == 0 else None
 

@@ -6,11 +6,14 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-_NOISE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d+ .*?\[\w+:\w+\]")
+_NOISE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d+(?:[+-]\d{4})? .*?\[\w+:\w+\]")
 _PAIR = re.compile(r"""\s*["']?([^:=\n]*?)["']?\s*[:=]\s*(.*?)\s*""")
 # Units as English, French (Go) and Russian systems print them.
-_SIZE = re.compile(r"([0-9]{1,12})(?:[.,]([0-9]{1,6}))?\s*([kKMGT\u041a\u041c\u0413\u0422]?)(?:i?[Bo]|bytes|\u0411)?")
+_SIZE = re.compile(
+    r"([0-9]{1,12})(?:[.,]([0-9]{1,6}))?\s*([kKMGT\u041a\u041c\u0413\u0422]?)(?:i?[Bo]|bytes|[\u0411\u0431])?"
+)
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "\u041a": 1, "\u041c": 2, "\u0413": 3, "\u0422": 4}
+_WIDE = str.maketrans({"\uff08": "(", "\uff09": ")", "\uff1a": ":"})
 _TOO_LARGE = 10**18  # a database column holds 64 bits
 _LONGEST = 200  # characters of one value: what a text field of a record holds
 
@@ -53,6 +56,11 @@ def size(text: object) -> int | None:
     scale: int = 1024 ** _POWERS[unit.upper()]
     parts: int = 10 ** len(decimals)
     return whole(int(digits) * scale + int(decimals or 0) * scale // parts)
+
+
+def narrow(text: str) -> str:
+    """A text whose wide colons and parentheses, as Japanese has them, are the usual ones."""
+    return text.translate(_WIDE)
 
 
 def lines(text: str | None) -> list[str]:
