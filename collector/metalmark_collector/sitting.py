@@ -123,14 +123,15 @@ def sit(
     *,
     seen: Seen | None = None,
     earlier: Earlier | None = None,
+    reporter: str | None = None,
 ) -> Sitting:
     """Measure the plan, or what is left of an ``earlier`` run, and store every outcome as it comes.
 
-    An interrupted run keeps what was measured.
+    An interrupted run keeps what was measured; one that is continued keeps its own ``reporter``.
     """
     probe = probe or local_probe()
     seen = seen or look(probe)
-    head = earlier.head if earlier else _head(plan, seen)
+    head = earlier.head if earlier else _head(plan, seen, reporter)
     recorder = Recorder(engine, head, plan, earlier.run_id if earlier else None)
     with tempfile.TemporaryDirectory(prefix="metalmark-") as folder:
         references = Path(folder, "references")
@@ -168,11 +169,12 @@ def sit(
     )
 
 
-def _head(plan: Plan, seen: Seen) -> RunHead:
+def _head(plan: Plan, seen: Seen, reporter: str | None) -> RunHead:
     return RunHead(
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
         effort=plan.effort,
         seed=plan.seed,
+        reporter=reporter,
         machine=seen.machine,
         software=seen.software,
         conditions_before=seen.conditions,

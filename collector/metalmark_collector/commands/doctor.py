@@ -10,7 +10,7 @@ import typer
 from metalmark_db.output import console
 
 from .. import doctor as checks
-from ..doctor.bundle import announce, make_new, write
+from ..doctor.bundle import announce, covered, make_new, write
 from ..doctor.observe import Tell
 from ..doctor.show import as_json as to_json
 from ..doctor.show import show
@@ -39,7 +39,7 @@ def doctor(
         sight = checks.observe(probe, tell)
     findings = checks.examine(sight)
     if as_json:
-        print(to_json(findings))  # noqa: T201
+        print(to_json([covered(one) for one in findings]))  # noqa: T201
     else:
         show(findings)
     if bundle is not None:

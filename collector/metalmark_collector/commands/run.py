@@ -6,7 +6,7 @@ from typing import Annotated
 import sqlalchemy as sa
 import typer
 
-from metalmark_db import report
+from metalmark_db import report, reporter
 from metalmark_db.commands.query import DB
 from metalmark_db.errors import UsageProblem
 from metalmark_db.store import open_database
@@ -39,6 +39,10 @@ def run(
         bool, typer.Option("--resume", help="Continue the last unfinished run, of --effort where one is named.")
     ] = False,
     force: Annotated[bool, typer.Option(help="Start cases that seem to need more memory than there is, too.")] = False,
+    no_reporter: Annotated[
+        bool,
+        typer.Option("--no-reporter", help="Leave out what tells this computer's runs from those of others like it."),
+    ] = False,
     db: Annotated[str | None, DB] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
@@ -65,12 +69,15 @@ def run(
                 "A run is measuring on this machine right now, and it may be the one to continue. Wait until it has "
                 "ended, or end it with Ctrl-C, which keeps what it has measured."
             )
+        if go_on and no_reporter:
+            raise UsageProblem("--resume keeps the reporter that a run began with; leave out --no-reporter.")
         engine, plan, earlier = _continued(request, seen, effort, db) if go_on else _planned(request, seen, db)
         if only_estimate:
             found = estimate.estimate(engine, plan, seen.machine, earlier.done if earlier else ())
             estimate.show(found, as_json=as_json)
             return
-        ended = _measure(engine, request, plan, probe, seen, earlier, alone=claimed)
+        named = None if no_reporter or earlier else reporter.own(seen.machine)
+        ended = _measure(engine, request, plan, probe, seen, earlier, alone=claimed, reporter=named)
     report.show_run(engine, ended.run_id, as_json=as_json)
     notices.after(ended, db)
     if not ended.finished:
@@ -105,10 +112,11 @@ def _measure(
     earlier: Earlier | None,
     *,
     alone: bool,
+    reporter: str | None,
 ) -> sitting.Sitting:
     """The sitting itself, watched, on a machine that is kept awake."""
     sitting.require_torch()
     preflight.show(preflight.concerns(seen.machine, seen.software, seen.conditions, busiest(), alone=alone))
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended politely, it keeps what was measured as well
     with awake(), watch.watcher(plan, earlier) as watcher:
-        return sitting.sit(engine, request, plan, watcher, probe, seen=seen, earlier=earlier)
+        return sitting.sit(engine, request, plan, watcher, probe, seen=seen, earlier=earlier, reporter=reporter)

@@ -37,8 +37,8 @@ def make_new(folder: Path) -> None:
 def write(folder: Path, probe: Probe, sight: Sight) -> None:
     """Write every output that the probe has, redacted, with the findings and a text that says what this is."""
     outputs = recorded(probe)
-    # Which programs run here explains nothing to others.
-    findings = [_covered(one) for one in checks.examine(msgspec.structs.replace(sight, busy=()))]
+    # Which programs run here, and which other runs come from here, explains nothing to others.
+    findings = [covered(one) for one in checks.examine(msgspec.structs.replace(sight, busy=(), reporter=None))]
     for name, text in outputs.items():
         (folder / name).write_text(text, encoding="utf-8")
     (folder / _FINDINGS).write_text(as_json(findings) + "\n", encoding="utf-8")
@@ -65,7 +65,8 @@ def announce(folder: Path) -> None:
     )
 
 
-def _covered(finding: Finding) -> Finding:
+def covered(finding: Finding) -> Finding:
+    """The finding without names and paths."""
     remedy = None if finding.remedy is None else cover(finding.remedy)
     return msgspec.structs.replace(finding, what=cover(finding.what), remedy=remedy)
 

@@ -38,6 +38,7 @@ CHECKS: Mapping[str, Check] = {
     "memory": state_checks.memory,
     "disk": state_checks.disk,
     "machine-id": state_checks.identity,
+    "reporter": state_checks.reporter,
 }
 
 

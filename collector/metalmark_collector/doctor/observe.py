@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from metalmark_db import reporter
 from metalmark_db.engine import database_url
 from metalmark_db.identity import unknown_parts
 from metalmark_db.record import Machine
@@ -47,6 +48,7 @@ def observe(probe: Probe, tell: Tell = lambda _: None, start: StartWorker = Work
         no_compile=compilers.why_not(compiler),
         room=_room(),
         unread=tuple(unread(probe, seen.machine)),
+        reporter=reporter.known(seen.machine),
     )
     return sight if seen.software.torch_version is None else greeted(sight, tell, start)
 

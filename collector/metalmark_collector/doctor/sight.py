@@ -52,3 +52,4 @@ class Sight(Struct, frozen=True, kw_only=True):
     no_compile: str | None = None  # why torch.compile cannot work
     room: Room | None = None
     unread: tuple[Unread, ...] = ()
+    reporter: str | None = None  # as runs carry it; None before the first one

@@ -129,6 +129,16 @@ def _unread(one: Unread) -> str:
     return f"{one.field} is unknown" + "".join(f", {part}" for part in parts if part)
 
 
+def reporter(sight: Sight) -> Verdict:
+    """What ties this computer's runs together, once there is one."""
+    if sight.reporter is None:
+        return fine("No reporter is kept here or shown; the first run makes one, unless it is told --no-reporter.")
+    return fine(
+        f"Reporter {sight.reporter}: it ties this computer's runs together and comes from a random value. "
+        "Another one: metalmark forget-reporter."
+    )
+
+
 def _virtual(sight: Sight) -> str:
     return "A real machine." if sight.machine.virtual is False else "Nothing tells whether this is a virtual machine."
 

@@ -12,6 +12,6 @@ def forget_reporter() -> None:
     """
     reporter.forget()
     say(
-        "This computer has a new reporter: nobody can tell that runs to come are from the same computer as earlier ones. "
+        "This computer has a new reporter: nobody can tell that runs to come are from the computer of earlier ones. "
         "Runs that are stored or handed in already keep the old one."
     )
