@@ -1,5 +1,6 @@
 """Seeded weights and inputs, prepared on the CPU so that a wrong device cannot look right."""
 
+import copy
 from collections.abc import Sequence
 
 import torch
@@ -9,6 +10,8 @@ from ..base import Job, Network
 
 # As many samples as give steady statistics; more would only lengthen the building.
 STATISTICS_SAMPLES = 8
+_KEPT_BYTES = 2**30
+_LAST: dict[tuple[Network, str, int, int], tuple[nn.Module, torch.Tensor]] = {}
 NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
 
@@ -23,14 +26,28 @@ def normal(shape: tuple[int, ...], numbers: torch.Generator) -> torch.Tensor:
 
 
 def drawn(job: Job, network: Network) -> tuple[nn.Module, torch.Tensor]:
-    """The prepared model and its input, both on the CPU in single precision."""
-    torch.manual_seed(job.seed)  # also the stream of dropout, on every device
+    """The prepared model and its input, both on the CPU in single precision.
+
+    The last one is kept, up to a gibibyte, since what was measured is built once more to be compared with.
+    """
+    wanted = (network, job.size, job.seed, job.batch)
+    model, inputs = _LAST.get(wanted) or _draw(job, network)
+    _LAST.clear()
+    if sum(tensor.nbytes for tensor in model.state_dict().values()) <= _KEPT_BYTES:
+        _LAST[wanted] = model, inputs
+        model = copy.deepcopy(model)
+    torch.manual_seed(job.seed)  # the stream of dropout, on every device
+    return model, inputs[: job.samples]
+
+
+def _draw(job: Job, network: Network) -> tuple[nn.Module, torch.Tensor]:
+    torch.manual_seed(job.seed)
     model = network.model(job.size)
     # Another seed than the weights': the same stream would repeat itself in the first layer.
     inputs = network.inputs(job.size, job.batch, generator(job.seed + 1))
     take_statistics(model, inputs[:STATISTICS_SAMPLES])
     shorten(model)
-    return model, (_short(inputs) if inputs.is_floating_point() else inputs)[: job.samples]
+    return model, _short(inputs) if inputs.is_floating_point() else inputs
 
 
 def take_statistics(model: nn.Module, sample: torch.Tensor) -> None:
