@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from metalmark_db.rows import ResultRow
-from metalmark_site.charts import speed
+from metalmark_site.charts import speed, workload
 from metalmark_site.content.common import failure_figure, ranked
 from metalmark_site.facts import Facts
 from metalmark_site.words import cores
@@ -40,3 +40,4 @@ def test_a_gpu_passed_through_to_a_guest_is_ranked_with_its_mark(row: ResultRow)
     assert ranked([guest]) == [guest]
     assert cores(guest) == "in a virtual machine"
     assert "in a virtual machine" in str(speed.rows([guest])[0]["note"])
+    assert str(workload.rows([guest])[0]["label"]).count("in a virtual machine") == 1

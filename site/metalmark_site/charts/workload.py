@@ -60,7 +60,7 @@ def _row(index: int, result: ResultRow) -> Row:
     items = rate * (result.median_s or 0.0)
     ends = (result.low_s, result.high_s) if result.low_s and result.high_s else (None, None)
     name = shorten(", ".join(filter(None, (chip_of(result), cores(result)))), 60)
-    marks = f"{device(result.device)} {way(result)}{' in a virtual machine' if result.virtual else ''}"
+    marks = f"{device(result.device)} {way(result)}"
     own: Row = {
         "row": str(index),
         "head": True,
