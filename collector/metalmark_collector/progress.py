@@ -18,10 +18,11 @@ from .budget import Budget
 from .messages import Hello
 from .plan import Plan, Planned
 from .process import Worker
-from .scrub import scrub
+from .scrub import cover, scrub
 
 PATIENCE_S = 20.0  # a case may build a large model and import its library on a slow disk
 _GPU_GUESS = 8.0  # times the CPU, until a GPU's own worker has said how fast it is
+_LONGEST_OP = 200  # what a text field of a record holds
 _CPU_GUESS = 1e11  # FLOP/s, until a worker has said better
 
 
@@ -144,7 +145,11 @@ class Progress:
 
     def end(self, case: Case) -> None:
         """Store a case with its outcome and say so."""
-        case = msgspec.structs.replace(case, detail=scrub(case.detail) if case.detail else None)
+        case = msgspec.structs.replace(
+            case,
+            detail=scrub(case.detail) if case.detail else None,
+            fallback_ops=tuple(cover(op)[:_LONGEST_OP] for op in case.fallback_ops),
+        )
         case = flagged(with_earlier_rounds(self.cases.get(case.key), case))
         self.cases[case.key] = case
         self.keep(case)

@@ -68,6 +68,23 @@ def error() -> Any:
     raise ValueError(f"cannot read {os.path.expanduser('~')}/secret/model.py")  # noqa: PTH111 - the text of an error
 
 
+def confess() -> Any:
+    """Raise an error that says all that CONFESSION holds."""
+    raise RuntimeError(os.environ["CONFESSION"])
+
+
+def confess_and_die() -> Any:
+    """Print it all and die, as a failed assertion does."""
+    os.write(2, os.environ["CONFESSION"].encode())
+    os.abort()
+
+
+def confess_and_work() -> Any:
+    """Print it all, in a warning of an operation that fell back too, and then work."""
+    os.write(2, os.environ["CONFESSION"].encode())
+    return torch.ones(1)
+
+
 def flood() -> Any:
     """Write 200 MB to standard output and then work."""
     for _ in range(200):
@@ -104,7 +121,8 @@ def slow() -> Any:
 TRICKS = {
     trick.__name__: trick
     for trick in (
-        abort, segfault, killed, vanish, hang, out_of_memory, unsupported, error, flood, forge, orphan, work, slow,
+        abort, segfault, killed, vanish, hang, out_of_memory, unsupported, error, confess, confess_and_die,
+        confess_and_work, flood, forge, orphan, work, slow,
     )
 }  # fmt: skip
 
@@ -115,7 +133,7 @@ def tricked(entry: Entry, name: str) -> Entry:
 
     def builder(_job: Job) -> Prepared:
         step = trick
-        if name in ("flood", "forge", "orphan"):
+        if name in ("confess_and_work", "flood", "forge", "orphan"):
             trick()
             step = work
         return Prepared(step=step, output=step, close=lambda: None)

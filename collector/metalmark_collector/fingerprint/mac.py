@@ -2,6 +2,7 @@
 
 import re
 
+from ..scrub import cover
 from . import footer, graphics, notes
 from .collect_env import parse as collect_env
 from .cores import Cores, from_ioreg, from_number_processors, from_sysctl, merge
@@ -10,6 +11,7 @@ from .values import clean, positive, search, size, whole
 
 # The first model number of each family that has an Apple chip.
 _FIRST_APPLE_MODEL = {"MacBookAir": 10, "MacBookPro": 17, "Macmini": 9, "iMac": 21, "Mac": 13}
+_PRODUCT = re.compile(r"(?:i?Mac|MacBook|Macmini|Xserve|Apple|Virtual|VMware|Parallels|QEMU)\b", re.IGNORECASE)
 _VIRTUAL_MODEL = re.compile(r"VirtualMac|VirtualBox|VMware|Parallels|QEMU|VMM|KVM|UTM|Xen", re.IGNORECASE)
 
 
@@ -65,8 +67,9 @@ def model(evidence: Evidence) -> str | None:
 
 
 def machine_name(evidence: Evidence) -> str | None:
-    """The name of the product line, such as MacBook Pro."""
-    return clean(evidence.hardware.get("machine_name"))
+    """The name of the product line, such as MacBook Pro; never the name that its owner gave it."""
+    name = clean(evidence.hardware.get("machine_name"))
+    return name if name and _PRODUCT.match(name) and cover(name) == name else None
 
 
 def cores(evidence: Evidence) -> Cores:
