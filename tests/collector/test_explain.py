@@ -215,7 +215,7 @@ def test_the_command_prints_json(tmp_path: Path, capsys: pytest.CaptureFixture[s
     file.write_bytes(b"\xff\xfe TypeError: BFloat16 is not supported on MPS\n")
     command(file, as_json=True)
     found = json.loads(capsys.readouterr().out)
-    assert list(found) == ["kind", "op", "dtype", "advice"]
+    assert list(found) == ["kind", "op", "dtype", "advice", "requested_bytes"]
     assert (found["kind"], found["op"], found["dtype"]) == ("unsupported_op", None, "bfloat16")
 
 

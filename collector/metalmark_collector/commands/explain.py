@@ -19,12 +19,13 @@ def explain(
     file: Annotated[Path, Argument(help="What the program printed, standard error above all.")],
     exit: Annotated[int | None, Option(help="Exit status: negative or 128 + n for a signal.")] = None,  # noqa: A002
     timed_out: Annotated[bool, Option("--timed-out", help="A time limit ended the program.")] = False,
-    as_json: Annotated[bool, Option("--json", help="Print JSON: kind, op, dtype, advice.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print JSON: kind, op, dtype, advice, requested_bytes.")] = False,
 ) -> None:
     """Say what kind of failure a text shows, which operation it is about, and what helps."""
     found = understand(_read(file), exit, timed_out)
     if as_json:
-        print(json.dumps({name: getattr(found, name) for name in ("kind", "op", "dtype", "advice")}))  # noqa: T201
+        told = {name: getattr(found, name) for name in ("kind", "op", "dtype", "advice")}
+        print(json.dumps({**told, "requested_bytes": found.bytes_requested}))  # noqa: T201
     else:
         Console().print(_table(found))
 

@@ -3,7 +3,7 @@
 import re
 
 from . import kinds
-from .details import bytes_requested, dtype, fallback_ops, op_before, op_of_result
+from .details import bytes_requested, dtype, fallback_ops, op_before, op_of_result, torch_name
 from .kinds import Cause, Explanation, Kind
 from .signs import SIGNS, Sign
 from .silent import wrong_result
@@ -51,7 +51,7 @@ def _from_message(text: str, sign: Sign, match: re.Match[str], *, exit_status: i
         op = op_before(text, match.start())
     return _explanation(
         cause,
-        op=op if op is None or "::" in op else op.lower(),
+        op=op if op is None or "::" in op else torch_name(op),
         dtype_name=groups.get("dtype"),
         requested=bytes_requested(text, match.start()) if cause.kind is Kind.OUT_OF_MEMORY else None,
     )

@@ -26,9 +26,7 @@ _REQUESTED = re.compile(
 # What Metal's graph library calls an operation, and what torch calls it.
 _GRAPH_NAMES = {"multiply": "mul", "subtract": "sub", "divide": "div", "addition": "add", "convolution": "conv2d"}
 _GRAPH_OP = re.compile(r"""loc\("mps_(\w+)"|'mps\.(\w+)' op""")
-_CALL = re.compile(
-    r"^\s*(?:-+>\s*[0-9]+\s+)?(?!raise\b|File\b).*?\b(?:torch(?:\.nn\.functional)?|F)\.([a-z]\w*)\(", re.MULTILINE
-)
+_CALL = re.compile(r"^(?![ \t]*(?:raise|File)\b).*?\b(?:torch(?:\.nn\.functional)?|F)\.([a-z]\w*)\(", re.MULTILINE)
 _NO_OPS = {"compile", "device", "load", "save", "manual_seed", "no_grad", "inference_mode", "autocast"}
 _FALLBACK = re.compile(
     r"The operator '(?P<named>\S{1,200})' is not currently supported on the MPS backend and will".replace(" ", r"\s+")
@@ -45,6 +43,11 @@ _MESSAGE = 600  # characters after the start of a message that may belong to it
 def dtype(name: str | None) -> str | None:
     """A number format by the name that torch has in Python."""
     return _DTYPES.get(name.lower(), name.lower()) if name else None
+
+
+def torch_name(op: str) -> str:
+    """An operation that a message names in words, as torch names it."""
+    return re.sub(r"convtranspose\s?", "conv_transpose", op.lower())
 
 
 def bytes_requested(text: str, start: int) -> int | None:

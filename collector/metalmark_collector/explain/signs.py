@@ -31,7 +31,8 @@ def _signs(cause: Cause, *patterns: str, weak: bool = False) -> tuple[Sign, ...]
 _MEMORY = (
     *_signs(
         kinds.MPS_UNUSABLE,
-        r"MPS backend out of memory \(MPS allocated: 0 bytes, other allocations: 0 bytes[^)]*\)\. Tried to allocate"
+        r"MPS backend out of memory \(MPS allocated: 0 bytes, other allocations: 0 bytes[^)]{0,100}\)\. Tried"
+        r" to allocate"
         r" \d+ bytes",
     ),
     *_signs(
@@ -55,6 +56,7 @@ _MEMORY = (
     *_signs(
         kinds.CPU_MEMORY,
         r"DefaultCPUAllocator: (?:can't|not enough)",
+        r"not enough memory: you tried to allocate",
         r"^MemoryError",
         r"\bstd::bad_alloc\b",
         r"Unable to allocate \d[\d.]* [KMGT]iB for an array",
@@ -65,7 +67,10 @@ _MEMORY = (
         kinds.KILLED,
         r"^(?:.*\s)?Killed(?:: 9)?\s*$",
         r"killed by signal: Killed",
-        r"^(?:zsh: |\[\d+\] \d+ )?killed\s+\S",
+        r"^(?:zsh: |\[\d+\] (?:[+-] )?\d+ )?killed\s+\S",
+        r"^\S{1,200}: line \d+: \d+ Killed\b",
+        r"^\[\d+\][+-]? Killed\b",
+        r"\boom[-_]kill|\bOOMKilled\b",
         r"\bOut of memory: Killed process",
         r"\bSIGKILL\b",
         r"exit(?:ed)?(?: with)? (?:code|status):? (?:-9|137)\b",
@@ -79,7 +84,7 @@ _DEVICE = (
         r"not linked with support for mps devices",
         r"(?:mps\.is_available\(\)|MPS (?:is )?available)\s*(?:=>|->|:|=|\?)?\s*False",
         r"\b(?:MPS|mps)\b(?: (?:backend|device))? (?:is |was |are )?not (?:available|built|found|enabled)",
-        r"Expected one of [\w, ]+ device type at start of device string: mps",
+        r"Expected one of [\w, ]{1,400} device type at start of device string: mps",
         r"Invalid device (?:string|type): ['\"]?mps",
         r"Torch not compiled with MPS enabled",
         r"has no attribute 'mps'",
@@ -92,6 +97,10 @@ _DEVICE = (
         r"torch\.cuda\.is_available\(\) is False",
         r"no CUDA-capable device is detected",
         r"CUDA driver version is insufficient",
+        r"CUDA unknown error",
+        r"Unexpected error from cudaGetDeviceCount",
+        r"CUDA error: (?:invalid device ordinal|all CUDA-capable devices are busy|system not yet initialized)",
+        r"invalid value for --gpu-architecture",
         r"The NVIDIA driver on your system is too old",
         r"no kernel image is available for execution on the device",
         r"\bCUDA\b(?: (?:backend|device|GPU))? (?:is |was )?not (?:available|built|found|enabled)",
@@ -107,7 +116,9 @@ _DEVICE = (
         r"Placeholder storage has not been allocated on MPS device",
         r"Expected all tensors to be on the same device",
         r"Input type \([\w.]+\) and (?:weight|bias) type \([\w.]+\) should be the same",
-        r"Tensor for argument [^\n]* is on \w+, but expected",
+        r"Tensor for argument [^\n]{0,80} is on \w+, but expected",
+        r"must be on the same device",
+        r"Passed CPU tensor to MPS op",
         r"is on \w+(?::\d+)?, (?:but )?expected (?:it|them) to be on (?:GPU|cpu|mps|cuda)",
     ),
 )
@@ -115,6 +126,7 @@ _UNSUPPORTED = (
     *_signs(
         kinds.DTYPE_MISSING,
         r"Cannot convert a MPS Tensor to (?P<dtype>\w+) dtype",
+        r"Cannot convert a (?P<dtype>\w+) Tensor to MPS",
         r"Trying to convert (?P<dtype>\w+) to the MPS backend",
         r"\"(?P<op>\w+)\" not implemented for '(?P<dtype>\w+)'",
         r"(?:MPS )?\b(?P<dtype>[Bb][Ff]loat16|[Ff]loat64|[Cc]omplex\w*|[Dd]ouble)\b[^.\n]{0,40} (?:is|are)"
@@ -124,14 +136,22 @@ _UNSUPPORTED = (
     ),
     *_signs(
         kinds.OP_MISSING,
-        rf"The operator '{OP}' is not current(?:ly)? (?:implemented|supported) (?:for|on) the MPS (?:device|backend)"
+        rf"The operator '{OP}' is not (?:current(?:ly)? |yet )?(?:implemented|supported) (?:for|on) the MPS"
+        r" (?:device|backend)"
         r"(?! and will)",
         rf"The operator '{OP}' [^.\n]{{0,60}}supported natively starting from macOS(?! [\d.]+ Falling back)",
         rf"Could not run '{OP}' with arguments from the '\w+' backend",
         r"\b(?P<op>\w{1,60})\b[^.:\n]{0,60}supported natively starting from macOS(?! [\d.]+ Falling back)",
+        r"\b(?P<op>ConvTranspose\s*3D)\b[^.\n]{0,60} (?:is|are) not (?:currently )?supported (?:on|at|for)"
+        r" (?:the )?MPS",
         r"\b(?P<op>Conv\w{0,20}|[A-Z]\w{0,20}[Pp]ool\w{0,20}) [^.\n]{0,60}(?:is|are) not (?:currently )?supported"
         r" (?:on|at|for) (?:the )?MPS",
-        r"Adaptive pool MPS: input sizes must be divisible",
+        r"MPS: (?P<op>\w{1,60}) (?:op )?is only supported on [Mm]ac\s*OS",
+        r"Currently,? (?P<op>\w{1,60}) on (?:mps|MPS) (?:works|supports|is supported) only",
+        r"\b(?P<op>\w{1,60})(?:\(\))?: (?:is )?not (?:yet )?(?:implemented|supported) (?:on|for) (?:the )?MPS",
+        r"\b(?P<op>\w{1,60})(?:\(\))?: [Uu]nsupported [^.\n]{0,60} on (?:the )?MPS",
+        r"Adaptive pool MPS: (?:in|out)put sizes must be divisible",
+        r"(?:CUDNN|CUBLAS|CUSPARSE|CUSOLVER)_STATUS_(?:NOT_SUPPORTED|ARCH_MISMATCH)",
         r"not (?:yet |currently )?(?:implemented|supported) (?:on|at|by|for|with|in) (?:the )?MPS(?! backend and will)",
         r"MPS device does not support (?P<op>\w+) for non-float inputs",
         r"MPS\w{0,8}(?: backend| device| framework)? (?:does not|doesn't) (?:currently )?support",
@@ -167,6 +187,7 @@ _GPU_WORK = (
         r"CUDA error: (?:device-side assert|an illegal memory access|unspecified launch failure|misaligned address"
         r"|an illegal instruction)",
         r"kIOGPUCommandBufferCallbackErrorPageFault",
+        r"^\S{1,300}: \w{1,200}: block: [^\n]{1,80} Assertion [`'][^\n]{1,300} failed",
         r"(?:CUBLAS|CUDNN)_STATUS_(?:EXECUTION_FAILED|INTERNAL_ERROR)",
     ),
 )
@@ -199,6 +220,14 @@ _CRASH = (
         r"exit(?:ed)?(?: with)? (?:code|status):? (?:-6|134)\b",
         weak=True,
     ),
+    *_signs(
+        kinds.ABORT,
+        r"malloc: \*\*\* error for object",
+        r"^(?:malloc|free|munmap_chunk|realloc)\(\): ",
+        r"\bdouble free or corruption\b|\bcorrupted size vs\. prev_size\b",
+        r"stack smashing detected",
+        r"OMP: Error #15",
+    ),
 )
 _OTHER = (
     *_signs(
@@ -207,7 +236,9 @@ _OTHER = (
         r"^program_source:\d+:\d+: error:",
         r"(?:InductorError|BackendCompilerFailed|CppCompileError|LoweringException|TritonError)\b",
         r"torch\._dynamo\.exc\.\w+",
-        r"Failed to create Metal library",
+        r"Failed to create (?:[Mm]etal library|pipeline state object|function state object)",
+        r"\bNVRTC error\b|\bnvrtc: error: failed to open",
+        r"Cannot find a working triton installation",
     ),
     *_signs(
         kinds.MISMATCH,

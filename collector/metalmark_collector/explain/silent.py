@@ -4,7 +4,7 @@ import re
 
 _NUMBER = r"(-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|nan|inf)"
 _DEVIATION = re.compile(
-    r"\b(?:accumulative_error|(?:(?:max|mean|abs|absolute|rel|relative)[ _])+(?:err(?:or)?|diff(?:erence)?)|rel)"
+    r"\b(?:accumulative_error|(?:(?:max|mean|abs|absolute|rel|relative)[ _]){1,4}(?:err(?:or)?|diff(?:erence)?)|rel)"
     rf"\s*[:=]\s*{_NUMBER}",
     re.IGNORECASE,
 )
@@ -13,7 +13,10 @@ _VERDICT = re.compile(
     r"|\b(?:DIVERGED|MISMATCH|WRONG|INCORRECT)\b"
     r"|\b(?:results?|outputs?) (?:differ|do(?:es)? not match|(?:is|are) (?:wrong|incorrect))",
 )
-_NOT_A_NUMBER = re.compile(r"\bloss\b\W{1,4}(?:tensor\()?nan\b|tensor\([^()]*\bnan\b", re.IGNORECASE)
+_NOT_A_NUMBER = re.compile(
+    r"loss\b\W{1,4}(?:tensor\()?nan\b|\bloss (?:is|became|was|=) nan\b|\bnan loss\b|tensor\([^()]*\bnan\b",
+    re.IGNORECASE,
+)
 _TENSOR = re.compile(r"tensor\(([\[\]0-9,\s-]+), device='(?:mps|cuda)[^']*'")
 _LARGE_ERROR = 0.01
 _OUTLIER = 10**6  # how far one integer stands out from all others to be taken for garbage
