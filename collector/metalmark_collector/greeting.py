@@ -2,6 +2,7 @@
 
 from .clock import Clock
 from .devices.base import Device
+from .fingerprint import torch_process
 from .measure import Session, time_block
 from .messages import Hello
 
@@ -20,6 +21,7 @@ def hello(device: Device, clock: Clock, *, user_initiated: bool | None = None) -
         torch_git=getattr(torch.version, "git_version", None),
         torch_debug=getattr(torch.version, "debug", None),
         threads=torch.get_num_threads(),
+        torch_build=torch_process.build(torch),
         unusable=unusable,
         chip_name=device.chip_name(),
         flops_per_s=rate,

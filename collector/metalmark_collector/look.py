@@ -5,6 +5,7 @@ from msgspec import Struct
 from metalmark_db.record import Conditions, Machine, Software
 
 from .fingerprint import Probe, read_conditions, read_machine, read_software
+from .fingerprint.probe import Gathered
 
 
 class Seen(Struct, frozen=True, kw_only=True):
@@ -17,4 +18,5 @@ class Seen(Struct, frozen=True, kw_only=True):
 
 def look(probe: Probe) -> Seen:
     """Machine, software and conditions, now."""
+    probe = Gathered(probe)
     return Seen(machine=read_machine(probe), software=read_software(probe), conditions=read_conditions(probe))

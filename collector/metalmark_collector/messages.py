@@ -37,6 +37,7 @@ class Hello(Struct, frozen=True, kw_only=True, tag="hello"):
     torch_git: str | None
     torch_debug: bool | None
     threads: int
+    torch_build: dict[str, str] | None = None
     unusable: str | None  # why the device cannot be measured
     chip_name: str | None
     flops_per_s: float | None  # of a small matmul: what estimates of time start from

@@ -20,3 +20,28 @@ def ask_user_initiated(system: str | None = None, library: Any = None) -> bool |
         return bool(refused == 0 and calls.qos_class_self() == _USER_INITIATED)
     except (AttributeError, OSError, ctypes.ArgumentError):
         return False
+
+
+# As <sys/qos.h> numbers them, with the words of Apple's documentation.
+_CLASSES = {
+    0x21: "user-interactive",
+    _USER_INITIATED: "user-initiated",
+    0x15: "default",
+    0x11: "utility",
+    0x09: "background",
+    0x00: "unspecified",
+}
+_DARWIN_PROCESS = 4  # PRIO_DARWIN_PROCESS of <sys/resource.h>: whether the whole process was put to the background
+
+
+def current(system: str | None = None, library: Any = None) -> str | None:
+    """The QoS class of the calling thread; None where there are no such classes, or it is not to be had."""
+    if (system or platform.system()) != "Darwin":
+        return None
+    try:
+        calls = ctypes.CDLL(None) if library is None else library
+        if calls.getpriority(_DARWIN_PROCESS, 0) == 1:
+            return "background"
+        return _CLASSES.get(calls.qos_class_self())
+    except (AttributeError, OSError, ctypes.ArgumentError):
+        return None

@@ -71,7 +71,7 @@ def changes(before: Software, now: Software) -> list[str]:
     found = []
     for name in Software.__struct_fields__:
         then, today = getattr(before, name), getattr(now, name)
-        if name == "environment":
+        if isinstance(then, dict) and isinstance(today, dict):
             found += [
                 f"{variable}: {_told(then.get(variable))} then, {_told(today.get(variable))} now"
                 for variable in sorted(then.keys() | today.keys())

@@ -13,7 +13,8 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import Struct
 
-from metalmark_db import store
+from metalmark_db import chips, store
+from metalmark_db.chips import ChipFacts
 from metalmark_db.errors import MissingPart, UsageProblem
 from metalmark_db.record import Case, Conditions, Machine, RunHead
 from metalmark_db.words import Effort, Mode, Outcome, Precision, Reason
@@ -79,6 +80,8 @@ class Recorder:
             torch_version=hello.torch_version,
             torch_git=hello.torch_git,
             torch_debug=hello.torch_debug,
+            torch_build=hello.torch_build,
+            threads=hello.threads,
         )
         if self.run_id is not None:
             resume.require_same(self.run_id, self._head, software)
@@ -150,6 +153,7 @@ def sit(
             no_compiler=compilers.why_not(compiler),
             memory_bytes=seen.conditions.memory_available_bytes,
             greeted=recorder.greeted,
+            peaks=_peaks(head.machine),
             cases={case.key: case for case in earlier.cases} if earlier else {},
             done=earlier.done if earlier else set(),
         )
@@ -167,6 +171,12 @@ def sit(
         spent_s=progress.spent_s,
         conditions=(head.conditions_before, seen.conditions, after),
     )
+
+
+def _peaks(machine: Machine) -> dict[str, ChipFacts]:
+    """Published peaks by device; those of a card say nothing of the CPU beside it."""
+    found = chips.facts(machine)
+    return {"cpu": found, "mps": found} if machine.vendor == "apple" else {"cuda": found}
 
 
 def _head(plan: Plan, seen: Seen, reporter: str | None) -> RunHead:

@@ -15,10 +15,13 @@ from ..fingerprint.probe import require_recorded
 
 def fingerprint(
     replay: Annotated[Path | None, Option(help="Read the recorded outputs in this folder instead.")] = None,
+    torch: Annotated[
+        bool, Option("--torch", help="Start torch too and ask it for its build and threads; takes seconds.")
+    ] = False,
     as_json: Annotated[bool, Option("--json", help="Print one flat JSON object.")] = False,
 ) -> None:
     """Show chip, cores, GPU, memory, software and conditions of this machine."""
-    probe = machine.local_probe() if replay is None else machine.replay_probe(replay)
+    probe = machine.local_probe(slow=torch) if replay is None else machine.replay_probe(replay)
     if replay is not None:
         require_recorded(replay)
     found = machine.fingerprint(probe)

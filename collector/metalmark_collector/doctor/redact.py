@@ -141,6 +141,7 @@ _SYSFS = matching(r"[\w.-]+: ")
 
 RULES: Mapping[str, Rule] = {
     "process": whole,  # made of allow-lists itself
+    "torch": whole,  # so is this
     "uname": whole,
     "sysctl": _SYSCTL,
     "sysctl_brand": whole,
@@ -180,7 +181,13 @@ RULES: Mapping[str, Rule] = {
     "power_supply": _SYSFS,  # a Bluetooth mouse is called by its address, which has colons and is no such line
     "battery_status": _SYSFS,
     "platform_profile": whole,
+    "display_ports": _SYSFS,
+    "gpu_devices": _SYSFS,
     "nvidia_smi": whole,
+    "nvidia_state": matching(
+        r"Driver Version|\s*(?:FB Memory Usage|Utilization|Total|Reserved|Used|Free|G[Pp][Uu]|[HS]W Thermal Slowdown)\b"
+    ),
+    "nvidia_apps": matching(r"\d{1,9} MiB$|\[?N/A\]?$"),
     "cuda_driver": keys("name", "multiprocessors", "memory_bytes"),
 }
 

@@ -4,12 +4,15 @@ A probe gives texts (``probe``, ``sources``), ``Evidence`` parses them, and one 
 (``readers``) takes its value from there or gives None.
 """
 
-from metalmark_db.record import Conditions, Machine, Software
+from metalmark_db.record import Conditions, Machine, Moment, Software
 
 from .evidence import Evidence
 from .flat import fingerprint
-from .probe import Probe, local_probe, replay_probe
-from .readers import CONDITIONS, MACHINE, SOFTWARE
+from .probe import Gathered, LocalProbe, Probe, local_probe, replay_probe
+from .readers import CONDITIONS, MACHINE, MOMENT, SOFTWARE
+from .sources import MOMENTARY
+
+_BRIEFLY_S = 1.0
 
 __all__ = [
     "Probe",
@@ -17,6 +20,7 @@ __all__ = [
     "local_probe",
     "read_conditions",
     "read_machine",
+    "read_moment",
     "read_software",
     "replay_probe",
 ]
@@ -29,7 +33,7 @@ def read_machine(probe: Probe) -> Machine:
 
 
 def read_software(probe: Probe) -> Software:
-    """System, Python and libraries; ``torch_git`` and ``torch_debug`` are left to a running torch."""
+    """System, Python and libraries; what only a running torch knows is left to a worker, or to a slow probe."""
     evidence = Evidence(probe)
     return Software(**{field: read(evidence) for field, read in SOFTWARE.items()})
 
@@ -38,3 +42,9 @@ def read_conditions(probe: Probe) -> Conditions:
     """The state of the machine now."""
     evidence = Evidence(probe)
     return Conditions(**{field: read(evidence) for field, read in CONDITIONS.items()})
+
+
+def read_moment(probe: Probe | None = None) -> Moment:
+    """The part of the state that is read in no time, between two cases: no command is waited for over a second."""
+    evidence = Evidence(Gathered(probe or LocalProbe(limit_s=_BRIEFLY_S), MOMENTARY))
+    return Moment(**{field: read(evidence) for field, read in MOMENT.items()})

@@ -9,13 +9,21 @@ from .values import clean, pairs, positive, search, size, whole
 
 # Product names of hypervisors and rented guests; a rented machine called "metal" is a real one.
 _GUEST = re.compile(
-    r"KVM|QEMU|Standard PC|VirtualBox|VMware|Virtual Machine|Parallels|HVM domU|Xen|Bochs|OpenStack|RHEV|oVirt"
-    r"|Google Compute Engine|Amazon EC2|Alibaba Cloud|Droplet|Apple Virtualization|Firecracker|bhyve",
+    r"KVM|QEMU|Standard PC|VirtualBox|VMware|Virtual Machine|Parallels|HVM domU|\bXen\b|Bochs|OpenStack|RHEV|oVirt"
+    r"|Google Compute Engine|Amazon EC2|Alibaba Cloud|Droplet|Apple Virtualization|Firecracker|bhyve|\bvServer\b"
+    r"|\bSCW-|\bAHV\b|Cloud Hypervisor|crosvm|Hyper-V|UTM\b|Linode|Vultr|VServer",
     re.IGNORECASE,
 )
 _METAL = re.compile(r"\bmetal\b", re.IGNORECASE)
 _FILLER = re.compile(r"to be filled|system (?:product|manufacturer)|default string|not specified|^none$", re.IGNORECASE)
+_PCI = re.compile(
+    r"(?:devices|card[0-9]{1,3}): pci:v0000(?P<vendor>[0-9A-F]{4})d.{8}sv.{8}sd.{8}bc(?P<kind>[0-9A-F]{2})"
+)
+_DISPLAY_OR_ACCELERATOR = ("03", "12")  # classes of PCI devices
+# ASPEED, Matrox, XGI, Huawei in servers; Cirrus, Bochs, virtio, VMware, QXL, VirtualBox in guests.
+_CONSOLES = ("1A03", "102B", "18CA", "19E5", "1013", "1234", "1AF4", "15AD", "1B36", "80EE")
 _IMPLEMENTERS = {"GenuineIntel": "intel", "AuthenticAMD": "amd", "ARM": "arm", "Apple": "apple", "NVIDIA": "nvidia"}
+_IMPLEMENTERS["VirtualApple"] = "apple"  # seen by a container through Rosetta
 
 
 def chip(evidence: Evidence) -> str | None:
@@ -70,7 +78,7 @@ def model(evidence: Evidence) -> str | None:
 def cores(evidence: Evidence) -> Cores:
     """Physical cores, and the levels of processors that have several."""
     places = _places(evidence)
-    total = len(set(places.values())) or _counted(evidence)
+    total = len(set(places.values())) or _counted(evidence) or _multiplied(evidence)
     if not total:
         return Cores()
     groups = _hybrid(evidence) or _by_capacity(evidence) or []
@@ -90,6 +98,14 @@ def _counted(evidence: Evidence) -> int | None:
     blocks = [pairs(block) for block in (evidence.text("cpuinfo") or "").split("\n\n")]
     cores_ = {(block.get("physical id"), block["core id"]) for block in blocks if block.get("core id")}
     return len(cores_) or None
+
+
+def _multiplied(evidence: Evidence) -> int | None:
+    """Physical cores as the summary of lscpu tells them, where all of them are of one kind."""
+    per_socket, sockets = _lscpu(evidence, "Core(s) per socket:"), _lscpu(evidence, "Socket(s):")
+    if len(per_socket) != 1 or len(sockets) != 1:
+        return None
+    return (whole(per_socket[0]) or 0) * (whole(sockets[0]) or 0) or None
 
 
 def _hybrid(evidence: Evidence) -> list[set[int]]:
@@ -139,15 +155,38 @@ def virtual(evidence: Evidence) -> bool | None:
     """Whether this is a guest: from systemd, the processor's flag, or the name of the product."""
     detected = clean(evidence.text("detect_virt"))
     flags = evidence.pairs("cpuinfo").get("flags")
+    # Their kernels run in virtual machines only, whatever is visible from inside.
+    if re.search(r"-microsoft-standard|-linuxkit\b", evidence.uname) or _behind_rosetta(evidence):
+        return True
     if detected and re.fullmatch(r"[a-z][a-z0-9-]{1,30}", detected):
         return detected != "none"
-    if flags is not None and "hypervisor" in flags.split():
+    if (flags is not None and "hypervisor" in flags.split()) or _lscpu(evidence, "Hypervisor vendor:"):
         return True
     dmi = evidence.pairs("dmi")
     product = f"{dmi.get('sys_vendor', '')} {dmi.get('product_name', '')} {_board(evidence).get('model', '')}"
     if (_GUEST.search(product) and not _METAL.search(product)) or "linux,dummy-virt" in product:
         return True
     return False if flags or product.strip() else None
+
+
+def no_gpu(evidence: Evidence) -> bool:
+    """Whether the list of devices is there and holds no GPU; chips that draw a server's console are none."""
+    lines = (evidence.text("gpu_devices") or "").splitlines()
+    found = [_PCI.match(line) for line in lines]
+    displays = [match for match in found if match and match["kind"] in _DISPLAY_OR_ACCELERATOR]
+    # Boards with a device tree have their GPU inside the SoC, and not on the bus.
+    elsewhere = bool(_board(evidence)) or any(re.match(r"card[0-9]{1,3}: (?!pci:)", line) for line in lines)
+    return any(found) and not elsewhere and all(match["vendor"] in _CONSOLES for match in displays)
+
+
+def displays(evidence: Evidence) -> int | None:
+    """Displays that are connected, where the kernel lists its ports."""
+    ports = [port for port in evidence.pairs("display_ports").values() if port in ("connected", "disconnected")]
+    return ports.count("connected") if ports else None
+
+
+def _behind_rosetta(evidence: Evidence) -> bool:
+    return "VirtualApple" in (_cpuinfo_name(evidence) or "")
 
 
 def os_version(evidence: Evidence) -> str | None:

@@ -1,9 +1,13 @@
 """The one seam between the readers and a machine: the machine at hand, or one whose outputs were recorded."""
 
+import contextlib
 import os
 import platform
 import signal
 import subprocess
+import threading
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol, assert_never
 
@@ -11,6 +15,7 @@ from metalmark_db.errors import UsageProblem
 
 from .sources import SOURCES, Command, Files, Own, Source, Whole
 
+_SIDE_BY_SIDE = 8  # commands at once; each waits for the kernel or a driver and hardly computes
 _LARGEST = 4_000_000  # bytes of one output; real ones are a thousand times smaller
 
 
@@ -23,23 +28,25 @@ class Probe(Protocol):
 
 
 class LocalProbe:
-    """The machine at hand."""
+    """The machine at hand; nothing is waited for longer than ``limit_s``, where one is given."""
 
-    def __init__(self, system: str | None = None) -> None:
+    def __init__(self, system: str | None = None, *, slow: bool = False, limit_s: float | None = None) -> None:
         self._system = system or platform.system()
+        self._slow = slow
+        self._limit_s = limit_s
+        self._profiling = threading.Lock()
         self._native = self._native_prefix()
 
     def text(self, source: str) -> str | None:
         """What the command prints or the file holds, now."""
         known = SOURCES[source]
-        if known.system not in (None, self._system):
+        if known.system not in (None, self._system) or (known.slow and not self._slow):
             return None
         match known.live:
             case None:
                 return None
             case Command(argv, limit_s):
-                prefix = self._native if argv[0] in _TRANSLATED else ()
-                return run((*prefix, *argv), limit_s)
+                return self._run(argv, limit_s if self._limit_s is None else min(limit_s, self._limit_s))
             case Files(patterns, key_part):
                 return _lines(patterns, key_part)
             case Whole(path):
@@ -48,6 +55,12 @@ class LocalProbe:
                 return describe()
             case _ as other:
                 assert_never(other)
+
+    def _run(self, argv: tuple[str, ...], limit_s: float) -> str | None:
+        prefix = self._native if argv[0] in _TRANSLATED else ()
+        # Two calls of system_profiler at once disturb each other, and one of them comes back empty.
+        with self._profiling if argv[0] == "system_profiler" else contextlib.nullcontext():
+            return run((*prefix, *argv), limit_s)
 
     def _native_prefix(self) -> tuple[str, ...]:
         translated = self._system == "Darwin" and platform.machine() == "x86_64"
@@ -94,9 +107,23 @@ class Remembered:
         return self._known[source]
 
 
-def local_probe() -> Probe:
-    """The machine at hand."""
-    return LocalProbe()
+class Gathered:
+    """What another probe says of many sources, asked at once: commands run side by side."""
+
+    def __init__(self, probe: Probe, sources: Iterable[str] = SOURCES) -> None:
+        self._probe = probe
+        commands = [name for name in sources if isinstance(SOURCES[name].live, Command)]
+        with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
+            self._known = dict(zip(commands, pool.map(probe.text, commands), strict=True))
+
+    def text(self, source: str) -> str | None:
+        """The output of a command; files, and what this thread knows of itself, are read now."""
+        return self._known[source] if source in self._known else self._probe.text(source)
+
+
+def local_probe(*, slow: bool = False) -> Probe:
+    """The machine at hand; with ``slow``, torch is imported too, in a process of its own."""
+    return LocalProbe(slow=slow)
 
 
 def replay_probe(folder: Path) -> Probe:

@@ -6,9 +6,13 @@ import platform
 import re
 from importlib.metadata import PackageNotFoundError, version
 
+from .. import qos
+from ..scrub import cover
+
 PACKAGES = ("torch", "torchvision", "timm", "transformers", "metalmark")
 
-# Variables whose values are numbers or options. Values with any other character (a path, say) are not kept.
+# Variables whose values are numbers or options. Values with any other character (a path, say) or with an address
+# are not kept.
 _NAMED = (
     "CUBLAS_WORKSPACE_CONFIG",
     "CUDA_LAUNCH_BLOCKING",
@@ -42,7 +46,8 @@ def result_variables(environment: dict[str, str]) -> dict[str, str]:
 
 
 def _value(text: str) -> str:
-    return text if not text or (len(text) <= _LONGEST and _OPTION.fullmatch(text)) else WITHHELD
+    plain = len(text) <= _LONGEST and _OPTION.fullmatch(text) and cover(text) == text
+    return text if plain or not text else WITHHELD
 
 
 def installed(package: str) -> str | None:
@@ -60,6 +65,7 @@ def describe_process() -> str:
             "python_version": platform.python_version(),
             "python_arch": platform.machine(),
             "niceness": os.getpriority(os.PRIO_PROCESS, 0),
+            "qos": qos.current(),
             "packages": {package: installed(package) for package in PACKAGES},
             "environment": result_variables(dict(os.environ)),
         }

@@ -36,24 +36,24 @@ def gpu_names(evidence: Evidence) -> list[str] | None:
 
 def gpu_name(evidence: Evidence) -> str | None:
     """The GPU that torch takes."""
-    gpu = graphics.main_gpu(graphics.gpus(evidence)) or nvidia.main_gpu(nvidia.gpus(evidence))
+    gpu = graphics.main_gpu(graphics.gpus(evidence)) or nvidia.main_gpu(evidence)
     return gpu.name if gpu else None
 
 
 def gpu_cores(evidence: Evidence) -> int | None:
     """Cores of an Apple GPU, multiprocessors of an NVIDIA GPU."""
-    gpu = nvidia.main_gpu(nvidia.gpus(evidence))
+    gpu = nvidia.main_gpu(evidence)
     return graphics.cores(evidence) or (gpu.multiprocessors if gpu else None)
 
 
 def gpu_count(evidence: Evidence) -> int | None:
-    """How many GPUs the system lists."""
-    return len(gpu_names(evidence) or []) or None
+    """How many GPUs the system lists; 0 only where its list of devices is there and holds none."""
+    return len(gpu_names(evidence) or []) or (0 if linux.no_gpu(evidence) else None)
 
 
 def gpu_memory(evidence: Evidence) -> int | None:
     """Memory of a discrete GPU; Apple's and Intel's share the memory of the machine."""
-    gpu = graphics.main_gpu(graphics.gpus(evidence)) or nvidia.main_gpu(nvidia.gpus(evidence))
+    gpu = graphics.main_gpu(graphics.gpus(evidence)) or nvidia.main_gpu(evidence)
     return None if gpu is None or gpu.name.startswith(("Apple", "Intel")) else gpu.memory_bytes
 
 
@@ -102,8 +102,11 @@ SOFTWARE: dict[str, Reader] = {
     "rosetta": architecture.rosetta,
     "python_version": system.python_version,
     "torch_version": system.torch_version,
-    "torch_git": lambda _: None,  # only a running torch knows; the worker adds it
+    "torch_git": system.torch_git,  # only a running torch knows these: the worker adds them
     "torch_debug": system.torch_debug,
+    "torch_build": system.torch_build,
+    "threads": system.threads,
+    "gpu_driver": nvidia.driver,
     "torchvision_version": system.package("torchvision"),
     "timm_version": system.package("timm"),
     "transformers_version": system.package("transformers"),
@@ -115,12 +118,28 @@ CONDITIONS: dict[str, Reader] = {
     "power_source": first(power.source, state.power_source),
     "power_mode": first(power.mode, state.power_mode),
     "low_power_mode": first(power.low_power_mode, state.low_power_mode),
-    "thermal_state": power.thermal_state,
+    "thermal_state": first(power.thermal_state, nvidia.thermal_state),
     "cpu_speed_limit": power.speed_limit,
     "swap_used_bytes": state.swap_used,
     "memory_available_bytes": state.memory_available,
     "load_1m": state.load,
     "niceness": state.niceness,
+    "qos": state.qos,
+    "displays": first(display_count, linux.displays),
+    "gpu_users": nvidia.users,
+    "gpu_memory_used_bytes": first(power.gpu_memory_in_use, nvidia.memory_used),
+    "gpu_utilization_percent": first(power.gpu_utilization, nvidia.utilization),
+}
+
+# What costs no time: read after every case.
+MOMENT: dict[str, Reader] = {
+    "power_source": first(power.source, state.power_source),
+    "low_power_mode": first(power.low_power_mode, state.low_power_mode),
+    "thermal_state": power.thermal_state,
+    "cpu_speed_limit": power.speed_limit,
+    "swap_used_bytes": state.swap_used,
+    "memory_available_bytes": state.memory_available,
+    "load_1m": state.load,
 }
 
 # Told by the outputs and useful in a bug report, but no fields of a run.
@@ -132,7 +151,6 @@ EXTRA: dict[str, Reader] = {
     "gpu_names": gpu_names,
     "metal": metal,
     "display_count": display_count,
-    "gpu_utilization_percent": power.gpu_utilization,
     "gpu_in_use_system_memory": power.gpu_memory_in_use,
     "gpu_wired_limit_mb": power.wired_limit_mb,
     "macos_version": mac.macos_version,

@@ -45,6 +45,7 @@ class Source(Struct, frozen=True):
     recorded: tuple[str, ...]
     system: str | None = None
     live: Command | Files | Whole | Own | None = None
+    slow: bool = False  # looked at only when somebody asks for it
 
 
 def _mac(*recorded: str, argv: str = "", limit_s: float = 5.0) -> Source:
@@ -61,11 +62,16 @@ _SYSCTL = (
     " vm.swapusage vm.loadavg iogpu.wired_limit_mb sysctl.proc_translated"
 )
 _DMI = "/sys/class/dmi/id/"
+_TORCH = (sys.executable, "-P", "-m", "metalmark_collector.fingerprint.torch_process")
 _CUDA_DRIVER = str(Path(__file__).with_name("cuda_driver.py"))
+
+# What tells the state of a Mac between two cases; the rest of that state lies in files or is not worth the time.
+MOMENTARY = ("sysctl", "pmset_g", "pmset_custom", "pmset_batt", "pmset_therm", "thermal_pressure", "vm_stat")
 
 # `-detailLevel mini` leaves serial numbers and UUIDs out; `uname -n`, the host name, is never asked for.
 SOURCES: dict[str, Source] = {
     "process": Source(("process.json",), None, Own(describe_process)),
+    "torch": Source(("torch.json",), None, Command(_TORCH, 120.0), slow=True),
     "uname": Source(("uname_*.txt",), None, Command(("uname", "-mrsv"))),
     "sysctl": _mac("sysctl.txt", argv=_SYSCTL),
     "sysctl_brand": _mac("sysctl_brand_string.txt"),
@@ -110,8 +116,20 @@ SOURCES: dict[str, Source] = {
     "power_supply": _linux("power_supply.txt", Files(("/sys/class/power_supply/*/online",), key_part=-2)),
     "battery_status": _linux("battery_status.txt", Files(("/sys/class/power_supply/BAT*/status",), key_part=-2)),
     "platform_profile": _linux("platform_profile.txt", Whole("/sys/firmware/acpi/platform_profile")),
+    "display_ports": _linux("display_ports.txt", Files(("/sys/class/drm/card*-*/status",), key_part=-2)),
+    "gpu_devices": _linux(
+        "gpu_devices.txt",
+        Files(("/sys/bus/pci/devices/*/modalias", "/sys/class/drm/card*/device/modalias"), key_part=-3),
+    ),
     "nvidia_smi": _linux(
         "nvidia_smi.txt", Command(("nvidia-smi", "--query-gpu=name,memory.total", "--format=csv"), 15.0)
+    ),
+    "nvidia_state": _linux(
+        "nvidia_state.txt", Command(("nvidia-smi", "-q", "-d", "MEMORY,UTILIZATION,PERFORMANCE"), 15.0)
+    ),
+    "nvidia_apps": _linux(
+        "nvidia_apps.txt",
+        Command(("nvidia-smi", "--query-compute-apps=used_memory", "--format=csv,noheader"), 15.0),
     ),
     "cuda_driver": _linux("cuda_driver.json", Command((sys.executable, "-I", _CUDA_DRIVER), limit_s=15.0)),
 }

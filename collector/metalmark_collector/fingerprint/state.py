@@ -43,6 +43,11 @@ def niceness(evidence: Evidence) -> int | None:
     return told if isinstance(told, int) and not isinstance(told, bool) and -20 <= told <= 20 else None  # noqa: PLR2004
 
 
+def qos(evidence: Evidence) -> str | None:
+    """Priority class of macOS that the process was started in."""
+    return search(r"^([a-z-]{4,20})$", clean(evidence.process.get("qos")))
+
+
 def power_source(evidence: Evidence) -> str | None:
     """Where the power of a Linux laptop comes from; a machine without supplies listed does not tell."""
     supplies = {name: value for name, value in evidence.pairs("power_supply").items() if not name.startswith("BAT")}
