@@ -15,7 +15,8 @@ def arch(evidence: Evidence) -> str | None:
         return "arm64"
     if apple is False:
         return "x86_64"
-    return process_arch(evidence)
+    # VirtualApple is what a container on an Apple chip sees of it through Rosetta.
+    return "arm64" if _emulated(evidence) else process_arch(evidence)
 
 
 def python_arch(evidence: Evidence) -> str | None:
@@ -27,7 +28,11 @@ def process_arch(evidence: Evidence) -> str | None:
     """Architecture of the process, arm64 or x86_64, or another one as the system names it."""
     told = (
         python_arch(evidence)
-        or search(r"(?:^|\s)(x86_64|arm64e?|aarch64|amd64)\s*$", evidence.uname)
+        or search(
+            r"(?:^|\s)(x86_64|arm64e?|aarch64|amd64|riscv64|ppc64le|s390x|loongarch64|armv[678]l|i[3-6]86)"
+            r"(?: GNU/Linux)?\s*$",
+            evidence.uname,
+        )
         or collect_env(evidence.text("collect_env")).arch
         or notes.arch(evidence.text("notes"))
     )
@@ -49,7 +54,7 @@ def rosetta(evidence: Evidence) -> bool | None:
 
 def _emulated(evidence: Evidence) -> bool:
     """Signs of an emulated Intel processor on a machine with an Apple chip."""
-    brands = (evidence.sysctl.get("machdep.cpu.brand_string"), evidence.text("cpuinfo"))
+    brands = (evidence.sysctl.get("machdep.cpu.brand_string"), evidence.text("cpuinfo"), evidence.text("collect_env"))
     if any("VirtualApple" in (brand or "") for brand in brands):
         return True
     intel_fields = "cpu_type" in evidence.hardware and "chip_type" not in evidence.hardware

@@ -23,7 +23,7 @@ _DISPLAY_OR_ACCELERATOR = ("03", "12")  # classes of PCI devices
 # ASPEED, Matrox, XGI, Huawei in servers; Cirrus, Bochs, virtio, VMware, QXL, VirtualBox in guests.
 _CONSOLES = ("1A03", "102B", "18CA", "19E5", "1013", "1234", "1AF4", "15AD", "1B36", "80EE")
 _IMPLEMENTERS = {"GenuineIntel": "intel", "AuthenticAMD": "amd", "ARM": "arm", "Apple": "apple", "NVIDIA": "nvidia"}
-_IMPLEMENTERS["VirtualApple"] = "apple"  # seen by a container through Rosetta
+_IMPLEMENTERS["VirtualApple"] = "apple"  # what a container sees through Rosetta
 
 
 def chip(evidence: Evidence) -> str | None:

@@ -30,7 +30,7 @@ def gpus(evidence: Evidence) -> list[Gpu]:
     return [
         Gpu(
             name=gpu.name,
-            memory_bytes=gpu.memory_bytes,
+            memory_bytes=gpu.memory_bytes or only(other.memory_bytes for other in driven if other.name == gpu.name),
             multiprocessors=only(other.multiprocessors for other in driven if other.name == gpu.name),
         )
         for gpu in listed

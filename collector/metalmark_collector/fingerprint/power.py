@@ -4,18 +4,23 @@ import re
 from collections.abc import Mapping
 
 from .evidence import Evidence
-from .values import number, only, positive, search, whole
+from .values import number, only, search, whole
 
 _MODES = {0: "automatic", 1: "low", 2: "high"}
 _PRESSURE = ("Nominal", "Moderate", "Heavy", "Trapping", "Sleeping")
+_BATTERY = r"InternalBattery-[0-9][^\n%]{0,80}?"  # not that of a UPS, a mouse or a keyboard
 _TRUE = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 def source(evidence: Evidence) -> str | None:
     """Where the power comes from: ac or battery."""
-    drawing = search(r"Now drawing from '(AC|Battery|UPS) Power'", evidence.text("pmset_batt"))
+    drawing = _drawing(evidence)
     noted = search(r"\bPower: (AC|Battery) Power\b", evidence.text("notes"))
     return {"AC": "ac", "UPS": "battery", "Battery": "battery"}.get(drawing or _profiled(evidence) or noted or "")
+
+
+def _drawing(evidence: Evidence) -> str | None:
+    return search(r"\b(?:Now|Currently) drawing from '(AC|Battery|UPS) Power'", evidence.text("pmset_batt"))
 
 
 def _profiled(evidence: Evidence) -> str | None:
@@ -36,11 +41,10 @@ def _flag(value: object) -> bool | None:
 
 def mode(evidence: Evidence) -> str | None:
     """Power mode of the present power source: automatic, low or high."""
-    number_ = _setting(evidence, "powermode")
-    if number_ is not None:
-        return _MODES.get(number_)
+    number_, low = _setting(evidence, "powermode"), _setting(evidence, "lowpowermode")
+    if number_ is not None:  # setting lowpowermode sets powermode: where they differ, one of them is stale
+        return _MODES.get(number_) if low is None or (low == 1) == (number_ == 1) else None
     # Macs whose only key is lowpowermode have no High Power mode.
-    low = _setting(evidence, "lowpowermode")
     return {0: "automatic", 1: "low"}.get(low) if low is not None else None
 
 
@@ -69,7 +73,7 @@ def _setting(evidence: Evidence, key: str) -> int | None:
         value = search(rf"^\s*{key}\s+([0-9]+)\b", line)
         if value is not None:
             sections[section] = whole(value)
-    current = {"ac": "AC", "battery": "Battery"}.get(source(evidence) or "")
+    current = "UPS" if _drawing(evidence) == "UPS" else {"ac": "AC", "battery": "Battery"}.get(source(evidence) or "")
     return sections[current] if current in sections else only(sections.values())
 
 
@@ -99,14 +103,15 @@ def thermal_state(evidence: Evidence) -> str | None:
 
 def battery_percent(evidence: Evidence) -> int | None:
     """Charge of the battery."""
-    percent = whole(search(r"\b([0-9]{1,3})%", evidence.text("pmset_batt")))
+    percent = whole(search(rf"{_BATTERY}([0-9]{{1,3}})%", evidence.text("pmset_batt")))
     charge = _section(evidence, "sppower_battery_charge_info").get("sppower_battery_state_of_charge")
     return percent if percent is not None else whole(charge)
 
 
 def battery_state(evidence: Evidence) -> str | None:
     """State of the battery: charged, charging, discharging ..."""
-    return search(r"[0-9]%;\s*([A-Za-z][A-Za-z ]{2,30}?)\s*;", evidence.text("pmset_batt"))
+    state = rf"{_BATTERY}[0-9]{{1,3}}%;\s*([A-Za-z][A-Za-z ]{{2,30}}?)\s*(?:;|present:|$)"
+    return search(state, evidence.text("pmset_batt"), re.MULTILINE)
 
 
 def cpu_power_mw(evidence: Evidence) -> float | None:
@@ -131,4 +136,4 @@ def wired_limit_mb(evidence: Evidence) -> int | None:
 
 def memory_free_percent(evidence: Evidence) -> int | None:
     """Free memory as memory_pressure tells it."""
-    return positive(search(r"memory free percentage: ([0-9]{1,3})%", evidence.text("memory_pressure")))
+    return whole(search(r"memory free percentage: ([0-9]{1,3})%", evidence.text("memory_pressure")))
