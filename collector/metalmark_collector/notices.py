@@ -6,6 +6,7 @@ from statistics import median
 
 from metalmark_db.asides import minutes
 from metalmark_db.output import command, say
+from metalmark_db.plausible import BEYOND_PEAK
 from metalmark_db.record import Case
 from metalmark_db.terminal import significant
 from metalmark_db.words import Mode, Outcome, Precision, Reason
@@ -53,6 +54,7 @@ def facts(sitting: Sitting) -> list[str]:
     failures = list(_failures(sitting.cases))
     ranked = (
         *_unusable(sitting.cases),
+        *_beyond_peak(sitting.cases),
         *failures[:1],
         *_against_cpu(board),
         *_spoiled(sitting),
@@ -69,6 +71,17 @@ def facts(sitting: Sitting) -> list[str]:
 def _unusable(cases: Sequence[Case]) -> Iterator[str]:
     for device, why in sorted({(c.device, c.detail or "") for c in cases if c.outcome is Outcome.NO_BACKEND}):
         yield f"{device} was not measured: {_sentence(why)} The CPU's rows are the CPU's alone."
+
+
+def _beyond_peak(cases: Sequence[Case]) -> Iterator[str]:
+    """Faster than the chip can be is no reason for joy."""
+    beyond = [case for case in cases if BEYOND_PEAK in case.flags]
+    if beyond:
+        yield (
+            f"{_named(beyond)} came out faster than the chip's published peak allows. Either the peak is wrong or the "
+            "time is: such a number is in no chart until it is confirmed. Please report it with: metalmark doctor "
+            "--bundle FOLDER"
+        )
 
 
 def _failures(cases: Sequence[Case]) -> Iterator[str]:

@@ -8,9 +8,11 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from metalmark_db.record import Case, Key, Machine, Round
+from metalmark_db.chips import ChipFacts
+from metalmark_db.plausible import BEYOND_PEAK, is_beyond_peak, peak, rate
+from metalmark_db.record import Case, Key, Machine, Moment, Round
 from metalmark_db.series import case_flags
-from metalmark_db.stats import round_medians
+from metalmark_db.stats import round_medians, summarize
 from metalmark_db.words import Mode, Outcome, Precision, Reason, Task
 
 from . import budget
@@ -19,6 +21,7 @@ from .messages import Hello
 from .plan import Plan, Planned
 from .process import Worker
 from .scrub import cover, scrub
+from .workloads import WORKLOADS
 
 PATIENCE_S = 20.0  # a case may build a large model and import its library on a slow disk
 _GPU_GUESS = 8.0  # times the CPU, until a GPU's own worker has said how fast it is
@@ -69,6 +72,8 @@ class Progress:
     start_worker: StartWorker = Worker
     patience_s: float = PATIENCE_S
     greeted: Callable[[Hello], None] = lambda _: None
+    moment: Callable[[], Moment | None] = lambda: None  # the machine's state, read while no case is measured
+    peaks: Mapping[str, ChipFacts] = field(default_factory=dict)  # published, by device
     done: set[tuple[Key, int]] = field(default_factory=set)  # case and round that an earlier sitting measured
     rates: dict[str, float] = field(default_factory=dict)  # FLOP/s by device
     slowness: dict[str, float] = field(default_factory=dict)  # measured over estimated, by device
@@ -149,8 +154,9 @@ class Progress:
             case,
             detail=scrub(case.detail) if case.detail else None,
             fallback_ops=tuple(cover(op)[:_LONGEST_OP] for op in case.fallback_ops),
+            conditions=None if case.outcome is Outcome.NOT_RUN else self.moment(),
         )
-        case = flagged(with_earlier_rounds(self.cases.get(case.key), case))
+        case = flagged(with_earlier_rounds(self.cases.get(case.key), case), self.peaks.get(case.device))
         self.cases[case.key] = case
         self.keep(case)
         left_s = min(self.needs_s(self.to_come), self.budget.left_s(self.now()))
@@ -189,7 +195,16 @@ def with_earlier_rounds(earlier: Case | None, case: Case) -> Case:
     )
 
 
-def flagged(case: Case) -> Case:
-    """The case with what its times alone tell: two speeds, a warm-up that was too short, throttling."""
+def flagged(case: Case, peaks: ChipFacts | None = None) -> Case:
+    """The case with what its times alone tell: two speeds, throttling, or more than its chip can do."""
     seen = case_flags(case.rounds, case.sustained) if case.outcome is Outcome.OK else ()
+    seen += (BEYOND_PEAK,) if _is_beyond(case, peaks) else ()
     return msgspec.structs.replace(case, flags=tuple(dict.fromkeys(case.flags + seen)))
+
+
+def _is_beyond(case: Case, peaks: ChipFacts | None) -> bool:
+    found, entry = summarize(case.rounds), WORKLOADS.get(case.workload)
+    if case.outcome is not Outcome.OK or found is None or entry is None or peaks is None:
+        return False
+    most = peak(peaks, case.device, case.precision, entry.bound)
+    return bool(is_beyond_peak(rate(entry.facts, found.median_s, entry.bound), most, entry.bound))

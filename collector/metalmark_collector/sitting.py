@@ -1,5 +1,6 @@
 """One sitting: this machine read, the plan measured, the run stored."""
 
+import functools
 import importlib.util
 import secrets
 import tempfile
@@ -21,7 +22,7 @@ from metalmark_db.words import Effort, Mode, Outcome, Precision, Reason
 
 from . import compilers, devices, resume
 from .budget import Budget
-from .fingerprint import Probe, local_probe, read_conditions
+from .fingerprint import Probe, brief_probe, local_probe, read_conditions, read_moment
 from .look import Seen, look
 from .messages import Hello
 from .plan import Plan, make_plan
@@ -153,6 +154,7 @@ def sit(
             no_compiler=compilers.why_not(compiler),
             memory_bytes=seen.conditions.memory_available_bytes,
             greeted=recorder.greeted,
+            moment=functools.partial(read_moment, brief_probe()),
             peaks=_peaks(head.machine),
             cases={case.key: case for case in earlier.cases} if earlier else {},
             done=earlier.done if earlier else set(),

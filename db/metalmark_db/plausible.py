@@ -1,11 +1,12 @@
 """Whether a result is faster than its chip can be: a label for people to look at, never a gate."""
 
 from enum import StrEnum
+from typing import Protocol
 
-from .rows import ChipRow
+from .record import Workload
 from .words import Precision
 
-BEYOND_PEAK = "beyond the chip's peak"
+BEYOND_PEAK = "beyond_peak"  # a flag of the case, which keeps it out of charts until somebody has confirmed it
 
 
 class Kind(StrEnum):
@@ -43,7 +44,33 @@ def is_beyond_peak(rate: float | None, peak: float | None, kind: Kind) -> bool |
     return rate > room * peak
 
 
-def peak(chip: ChipRow, device: str, precision: Precision, kind: Kind) -> float | None:
+class Peaks(Protocol):
+    """Published peaks of a chip."""
+
+    @property
+    def bandwidth_gb_s(self) -> float | None:
+        """Of its memory."""
+        ...
+
+    @property
+    def fp32_tflops(self) -> float | None:
+        """Of its GPU."""
+        ...
+
+    @property
+    def fp16_tflops(self) -> float | None:
+        """Of its GPU."""
+        ...
+
+
+def rate(workload: Workload, median_s: float, kind: Kind) -> float | None:
+    """What a workload's time comes to: GB/s for a copy, TFLOP/s for all else; None where its work is not counted."""
+    if kind is Kind.COPY:
+        return workload.bytes_per_iteration / median_s / 1e9 if workload.bytes_per_iteration else None
+    return workload.flops_per_iteration / median_s / 1e12 if workload.flops_per_iteration else None
+
+
+def peak(chip: Peaks, device: str, precision: Precision, kind: Kind) -> float | None:
     """The published peak to hold a result against: TFLOP/s of its precision, or GB/s for a copy.
 
     Published peaks of arithmetic speak of the GPU alone; another precision's peak says nothing.

@@ -190,3 +190,10 @@ def test_a_machine_that_slows_down_in_a_minute_is_told() -> None:
     assert not any(
         "a minute" in fact for fact in facts(ended(FAST[0], msgspec.structs.replace(burst, sustained=steady)))
     )
+
+
+def test_what_is_faster_than_its_chip_can_be_comes_first() -> None:
+    beyond = case("matmul-2048", "mps", 0.001, flags=("beyond_peak",))
+    assert facts(ended(*FAST, beyond))[0].startswith(
+        "matmul-2048 on mps came out faster than the chip's published peak"
+    )

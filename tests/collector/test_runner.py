@@ -21,6 +21,7 @@ from metalmark_collector.process import Worker
 from metalmark_collector.progress import Progress, flagged
 from metalmark_collector.runner import run_plan
 from metalmark_db import queries
+from metalmark_db.chips import ChipFacts
 from metalmark_db.engine import open_database
 from metalmark_db.record import Case, Machine, Round
 from metalmark_db.words import Effort, Mode, Outcome, Precision, Reason
@@ -244,3 +245,22 @@ def test_a_case_is_compiled_in_a_folder_of_the_run_and_measured_in_every_round(t
     assert first > second > 10 * min(case.rounds[0].block_ns) / case.rounds[0].iterations
     assert len(set(pids)) == 2
     assert list((tmp_path / "compiled").rglob("*.so"))
+
+
+def test_a_time_beyond_the_peak_of_the_chip_is_flagged() -> None:
+    """A product of 17 GFLOP in 1 ms is 17 TFLOP/s; nobody knows the peak of another precision, or of the CPU."""
+    plan = make_plan(Effort.QUICK, ["cpu", "mps"], 3, only=["matmul-2048", "copy-bandwidth"])
+    peaks = ChipFacts(bandwidth_gb_s=68.3, fp32_tflops=2.6)
+    times = {"matmul-2048": 1_000_000, "copy-bandwidth": 30_000_000}
+    found = {
+        (case.workload, case.device, case.precision.value): flagged(
+            msgspec.structs.replace(
+                case.ended(Outcome.OK), rounds=(Round(number=0, iterations=1, block_ns=(times[case.workload],) * 10),)
+            ),
+            peaks,
+        ).flags
+        for cases in plan.cases.values()
+        for case in cases
+    }
+    assert {key for key, flags in found.items() if "beyond_peak" in flags} == {("matmul-2048", "mps", "fp32")}
+    assert len(found) == 5

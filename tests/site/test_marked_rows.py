@@ -41,3 +41,11 @@ def test_a_gpu_passed_through_to_a_guest_is_ranked_with_its_mark(row: ResultRow)
     assert cores(guest) == "in a virtual machine"
     assert "in a virtual machine" in str(speed.rows([guest])[0]["note"])
     assert str(workload.rows([guest])[0]["label"]).count("in a virtual machine") == 1
+
+
+def test_a_row_beyond_the_peak_of_its_chip_is_listed_and_not_ranked(row: ResultRow) -> None:
+    beyond = msgspec.structs.replace(row, fallback=False, flags=("beyond_peak",))
+    assert ranked([beyond]) == []
+    figure = failure_figure("test", [beyond])
+    assert figure is not None
+    assert any("beyond the chip's peak" in str(cell) for cell in figure.tables[0].rows[0])

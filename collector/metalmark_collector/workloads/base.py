@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from metalmark_db.errors import UsageProblem
+from metalmark_db.plausible import Kind
 from metalmark_db.record import Workload
 from metalmark_db.words import Mode, Precision
 
@@ -101,6 +102,7 @@ class Entry:
 
     facts: Workload
     builder: Callable[[Job], Prepared]
+    bound: Kind  # what its speed is bounded by
     precisions: Precisions
     modes: tuple[Mode, ...] = (Mode.EAGER, Mode.COMPILE)
     tolerances: Mapping[Precision, Tolerance]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from metalmark_db.plausible import Kind
 from metalmark_db.words import Task
 
 from .base import AUTOCAST, CONVERTED, Entry, Job, Network, Prepared, Size, Tolerance, described, tolerances
@@ -111,6 +112,7 @@ BERT_BASE_TRAIN = Entry(
         parameters=109_483_778,
     ),
     builder=_train,
+    bound=Kind.MODEL,
     precisions=AUTOCAST,
     tolerances=tolerances(
         AUTOCAST,
@@ -137,6 +139,7 @@ BERT_BASE_INFER = Entry(
         parameters=109_483_778,
     ),
     builder=_infer,
+    bound=Kind.MODEL,
     precisions=CONVERTED,
     tolerances=tolerances(CONVERTED, tf32=Tolerance(5e-4), half=Tolerance(0.016)),
     kept_bytes_per_sample=0,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from metalmark_db.plausible import Kind
 from metalmark_db.words import Task
 
 from .base import AUTOCAST, FP32_TRAINING, Entry, Job, Network, Prepared, Size, Tolerance, described, tolerances
@@ -74,6 +75,7 @@ LENET5_TRAIN = Entry(
         parameters=61_706,
     ),
     builder=_train,
+    bound=Kind.CONVOLUTIONS,
     precisions=AUTOCAST,
     tolerances=tolerances(
         AUTOCAST,

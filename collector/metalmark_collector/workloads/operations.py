@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from metalmark_db.plausible import Kind
 from metalmark_db.words import Mode, Precision, Task
 
 from .base import CONVERTED, FP32_ONLY, Entry, Job, Prepared, Tolerance, described, tolerances
@@ -52,6 +53,7 @@ MATMUL_2048 = Entry(
         flops_per_iteration=2 * SIDE**3,
     ),
     builder=_matmul,
+    bound=Kind.MATMUL,
     precisions=CONVERTED,
     modes=(Mode.EAGER,),
     tolerances=tolerances(CONVERTED, tf32=Tolerance(9e-4), half=Tolerance(0.009)),
@@ -72,6 +74,7 @@ COPY_BANDWIDTH = Entry(
         bytes_per_iteration=2 * COPIED_BYTES,
     ),
     builder=_copy,
+    bound=Kind.COPY,
     precisions=FP32_ONLY,
     modes=(Mode.EAGER,),
     tolerances={Precision.FP32: Tolerance(0.0)},  # a copy is exact

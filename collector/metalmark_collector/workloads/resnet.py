@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from metalmark_db.plausible import Kind
 from metalmark_db.words import Task
 
 from .base import (
@@ -135,6 +136,7 @@ RESNET18_INFER = Entry(
         parameters=11_689_512,
     ),
     builder=_resnet18_infer,
+    bound=Kind.CONVOLUTIONS,
     precisions=CONVERTED,
     tolerances=tolerances(CONVERTED, tf32=Tolerance(7e-4), half=Tolerance(0.009)),
     kept_bytes_per_sample=0,
@@ -156,6 +158,7 @@ RESNET50_INFER = Entry(
         parameters=25_557_032,
     ),
     builder=_resnet50_infer,
+    bound=Kind.CONVOLUTIONS,
     precisions=CONVERTED,
     tolerances=tolerances(CONVERTED, tf32=Tolerance(1.1e-3), half=Tolerance(0.014)),
     kept_bytes_per_sample=0,
@@ -177,6 +180,7 @@ RESNET50_TRAIN = Entry(
         parameters=25_557_032,
     ),
     builder=_resnet50_train,
+    bound=Kind.CONVOLUTIONS,
     precisions=AUTOCAST,
     tolerances=tolerances(
         AUTOCAST,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from metalmark_db.plausible import Kind
 from metalmark_db.words import Task
 
 from .base import (
@@ -96,6 +97,7 @@ VGG16_TRAIN = Entry(
         parameters=138_357_544,
     ),
     builder=_train,
+    bound=Kind.CONVOLUTIONS,
     precisions=AUTOCAST,
     tolerances=tolerances(
         AUTOCAST,
@@ -122,6 +124,7 @@ VGG16_INFER = Entry(
         parameters=138_357_544,
     ),
     builder=_infer,
+    bound=Kind.CONVOLUTIONS,
     precisions=CONVERTED,
     tolerances=tolerances(CONVERTED, tf32=Tolerance(2.4e-3), half=Tolerance(0.018)),
     kept_bytes_per_sample=0,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
+from metalmark_db.plausible import BEYOND_PEAK
 from metalmark_db.rows import ResultRow
 
 from ..charts.base import Row
@@ -28,8 +29,12 @@ def newest(rows: Iterable[ResultRow], key: Callable[[ResultRow], Hashable]) -> l
 
 
 def ranked(rows: Iterable[ResultRow]) -> list[ResultRow]:
-    """The rows that may stand in a ranking: measured, all on the device, and no CPU of a virtual machine."""
-    return [row for row in rows if row.outcome == "ok" and row.median_s and not row.fallback and not is_guest_cpu(row)]
+    """The rows that may stand in a ranking: measured, all on the device, plausible, no CPU of a virtual machine."""
+    return [row for row in rows if _is_plain(row) and not is_guest_cpu(row)]
+
+
+def _is_plain(row: ResultRow) -> bool:
+    return row.outcome == "ok" and bool(row.median_s) and not row.fallback and BEYOND_PEAK not in row.flags
 
 
 def guests(rows: Iterable[ResultRow]) -> list[ResultRow]:

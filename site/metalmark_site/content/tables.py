@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from metalmark_db.plausible import BEYOND_PEAK
 from metalmark_db.rows import ResultRow
 
 from .. import units
@@ -64,26 +65,29 @@ FAILED = ("Workload", "Chip", "Device", "Precision", "Outcome", "torch", "System
 
 
 def failed(rows: Sequence[ResultRow], caption: str) -> Table | None:
-    """The rows without a time, by name: a failure is a result too, and never a bar."""
+    """The rows without a ranked time, by name: a failure is a result too, and never a bar."""
     cells = [
         (
             work(row),
             guest_name(row) if is_guest_cpu(row) else chip_of(row),
             device(row.device),
             way(row),
-            _fell_back(row) if row.fallback else outcome(row.outcome, row.reason),
+            _not_ranked(row),
             row.torch_version or units.UNKNOWN,
             " ".join(filter(None, (row.os_name, row.os_version))) or units.UNKNOWN,
             row.started_at[:10],
         )
         for row in rows
-        if row.outcome != "ok" or row.fallback
+        if row.outcome != "ok" or row.fallback or BEYOND_PEAK in row.flags
     ]
     return Table(caption=caption, columns=FAILED, rows=cells, texts=TEXTS) if cells else None
 
 
-def _fell_back(row: ResultRow) -> str:
-    """What became of a case whose missing operations were let run on the CPU."""
+def _not_ranked(row: ResultRow) -> str:
+    """What became of a case that stands in no ranking: a failure, help of the CPU, or more than the chip can do."""
+    if not row.fallback:
+        beyond = f"{units.seconds(row.median_s)}, beyond the chip's peak; not ranked until it is confirmed"
+        return beyond if row.outcome == "ok" else outcome(row.outcome, row.reason)
     missing = ", ".join(row.fallback_ops) or "some operations"
     if row.outcome != "ok":
         return f"{outcome(row.outcome, row.reason)}, with {missing} on the CPU"
