@@ -21,14 +21,15 @@ _MAC = re.compile(
 )
 _UUID = re.compile(r"\b[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\b")
 _UDID = re.compile(r"\b[0-9A-Fa-f]{8}-[0-9A-Fa-f]{16}\b")
-# A number that says so, and one that looks like Apple's: ten to twelve capitals and digits, and no unit of a processor.
+# A number that says so, and one that looks like Apple's: ten to twelve capitals and digits, no unit of a processor
+# and no product number of Lenovo.
 _NAMED_SERIAL = re.compile(
     r"(serial(?:[ _-]?(?:number|no|num))?\b(?: \(system\))?[\"']?\s{0,3}[:=#]?\s{0,3}[\"']?)"
     r"(?=[A-Z]*[0-9])[A-Z0-9-]{6,40}\b",
     re.IGNORECASE,
 )
 _SERIAL = re.compile(
-    r"\b(?!AVX|SSE|SHA|ARM)(?=(?:[A-Z]*[0-9]){2})(?=(?:[0-9]*[A-Z]){2})(?=[A-Z0-9]{10,12}\b)[A-Z0-9]{10,12}\b"
+    r"\b(?!AVX|SSE|SHA|ARM|\w{4}CTO)(?=(?:[A-Z]*[0-9]){2})(?=(?:[0-9]*[A-Z]){2})(?=[A-Z0-9]{10,12}\b)[A-Z0-9]{10,12}\b"
 )
 _IPV4 = re.compile(r"(?<![^\W_])(?<!\.)(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)")
 _COLONS = re.compile(r"(?<![\w:])[0-9A-Fa-f]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*(?!\w)")

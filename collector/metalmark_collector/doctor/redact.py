@@ -4,9 +4,12 @@ Each source has a rule of its own, by allow-list: what its rule does not name is
 of the text stays (its order, its faults, where it breaks off), since that is what a parser stumbles over.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from ..fingerprint.lenient import loads
+from ..fingerprint.process import own_words
 from ..fingerprint.values import lines
 from ..scrub import cover
 
@@ -77,6 +80,12 @@ def _labelled(line: str, known: frozenset[str]) -> str | None:
     return f"{indent}{_REMOVED}:" if colon and not value else None
 
 
+def own(text: str) -> str:
+    """What Python said of itself, held against its allow-lists once more: the text may come from elsewhere."""
+    told = loads(text)
+    return json.dumps(own_words(told)) if isinstance(told, dict) else ""
+
+
 def either(of_json: Rule, of_text: Rule) -> Rule:
     """The one rule or the other: recorded JSON may lie in a file of text."""
     return lambda text: (of_json if text.lstrip().startswith("{") else of_text)(text)
@@ -140,7 +149,7 @@ _IOREG = matching(
 _SYSFS = matching(r"[\w.-]+: ")
 
 RULES: Mapping[str, Rule] = {
-    "process": whole,  # made of allow-lists itself
+    "process": own,
     "torch": whole,  # so is this
     "uname": whole,
     "sysctl": _SYSCTL,

@@ -1,12 +1,13 @@
 """The outputs of one machine, parsed once and on demand: what the readers of fields read from."""
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from . import labels, notes
 from .lenient import loads
 from .probe import Probe, Remembered
-from .values import clean, pairs
+from .values import pairs, search
 
 
 class Evidence:
@@ -36,7 +37,7 @@ class Evidence:
     @cached_property
     def sysctl(self) -> dict[str, str]:
         """Values of sysctl by name; what notes quote of them comes last."""
-        brand = clean(self.text("sysctl_brand"))
+        brand = search(r"\A\s*(\w[\w()@., /+-]{2,100})\s*$", self.text("sysctl_brand"), re.MULTILINE)
         return {
             **notes.sysctl(self.text("notes")),
             **({"machdep.cpu.brand_string": brand} if brand else {}),

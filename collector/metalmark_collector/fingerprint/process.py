@@ -4,11 +4,13 @@ import json
 import os
 import platform
 import re
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 
 from .. import qos
 from ..scrub import cover
 
+_PLAIN = ("python_version", "python_arch", "niceness", "qos")
 PACKAGES = ("torch", "torchvision", "timm", "transformers", "metalmark")
 
 # Variables whose values are numbers or options. Values with any other character (a path, say) or with an address
@@ -39,7 +41,7 @@ WITHHELD = "(set)"
 _LONGEST = 200
 
 
-def result_variables(environment: dict[str, str]) -> dict[str, str]:
+def result_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """The variables that can change a result; a value that is no plain number or option becomes "(set)"."""
     kept = sorted(name for name in environment if name in _NAMED or _FAMILIES.fullmatch(name))
     return {name: _value(environment[name]) for name in kept}
@@ -56,6 +58,21 @@ def installed(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+def own_words(told: Mapping[str, object]) -> dict[str, object]:
+    """Of what a process said of itself, all that ``describe_process`` may have said."""
+    packages, environment = told.get("packages"), told.get("environment")
+    known: dict[str, object] = {
+        "packages": {name: text for name, text in packages.items() if name in PACKAGES}
+        if isinstance(packages, dict)
+        else None,
+        "environment": result_variables({str(name): str(text) for name, text in environment.items()})
+        if isinstance(environment, dict)
+        else None,
+    }
+    plain = {name: told[name] for name in _PLAIN if name in told}
+    return plain | {name: value for name, value in known.items() if value is not None}
 
 
 def describe_process() -> str:
