@@ -131,6 +131,78 @@ def test_an_error_of_nvidia_smi_is_no_gpu(recorded: Recorded) -> None:
     assert recorded(nvidia_smi=text)["gpu_count"] is None
 
 
+PCI = "devices: pci:v0000{}d00001234sv00000000sd00000000bc{}sc00i00\n"
+BRIDGE, CONSOLE = PCI.format("8086", "06"), PCI.format("1A03", "03")
+
+
+@pytest.mark.parametrize(
+    ("files", "count"),
+    [
+        ({"gpu_devices": BRIDGE}, 0),
+        ({"gpu_devices": BRIDGE + CONSOLE + "card0: pci:v00001A03d00002000sv0sd0bc03sc00i00\n"}, 0),
+        ({"gpu_devices": BRIDGE + PCI.format("10DE", "03")}, None),  # a card without its driver has no name
+        ({"gpu_devices": BRIDGE + PCI.format("8086", "03")}, None),  # so has a GPU inside the processor
+        ({"gpu_devices": BRIDGE + PCI.format("1002", "12")}, None),
+        ({"gpu_devices": BRIDGE + PCI.format("1414", "03")}, None),  # the card that Windows lends to its Linux
+        ({"gpu_devices": BRIDGE + "card0: of:NgpuT(null)Capple,agx-g13g\n"}, None),
+        ({"gpu_devices": BRIDGE, "device_tree": "model: NVIDIA Jetson Orin Nano\n"}, None),
+        ({"gpu_devices": ""}, None),
+        ({}, None),
+    ],
+)
+def test_a_machine_has_no_gpu_only_where_its_list_of_devices_says_so(
+    recorded: Recorded, files: dict[str, str], count: int | None
+) -> None:
+    found = recorded(**files)
+    assert (found["gpu_count"], found["gpu_name"], found["gpu_cores"]) == (count, None, None)
+
+
+def test_a_server_without_a_gpu_has_an_id(recorded: Recorded) -> None:
+    modules = "E:MEMORY_DEVICE_0_SIZE=17179869184\n"
+    files = {"proc_cpuinfo": INTEL, "dmi_memory": modules, "lscpu_topology": topology(0, 1)}
+    assert recorded(**files)["machine_id"] is None
+    assert recorded(gpu_devices=BRIDGE + CONSOLE)["machine_id"] is not None
+
+
+@pytest.mark.parametrize(
+    ("ports", "displays"),
+    [
+        ("card0-HDMI-A-1: connected\ncard0-DP-1: disconnected\ncard1-eDP-1: connected\n", 2),
+        ("card0-DP-1: disconnected\n", 0),
+        ("card0-DP-1: unknown\n", None),
+        ("", None),
+    ],
+)
+def test_connected_displays_are_counted(recorded: Recorded, ports: str, displays: int | None) -> None:
+    assert recorded(display_ports=ports)["displays"] == displays
+
+
+def test_an_arm_server_with_an_nvidia_gpu_is_read_like_any_other(recorded: Recorded) -> None:
+    found = recorded(
+        uname_m="Linux 6.8.0-1030-nvidia-64k #33-Ubuntu SMP aarch64\n",
+        lscpu={"lscpu": [{"field": "Vendor ID:", "data": "ARM"}, {"field": "Model name:", "data": "Neoverse-V2"}]},
+        lscpu_topology=topology(*range(72)),
+        dmi_id="sys_vendor: Supermicro\nproduct_name: ARS-111GL-NHR\n",
+        nvidia_smi="name, memory.total [MiB]\nNVIDIA GH200 480GB, 97871 MiB\n",
+        cuda_driver={"gpus": [{"name": "NVIDIA GH200 480GB", "multiprocessors": 132, "memory_bytes": 101486034944}]},
+    )
+    assert (found["chip"], found["vendor"], found["arch"]) == ("Neoverse-V2", "arm", "arm64")
+    assert (found["gpu_name"], found["gpu_cores"], found["gpu_count"]) == ("NVIDIA GH200 480GB", 132, 1)
+    assert (found["cpu_cores"], found["tier_counts"], found["virtual"]) == (72, [72], False)
+    assert (found["memory_bytes"], found["rosetta"]) == (None, False)
+
+
+def test_an_amd_gpu_under_rocm_has_no_name_that_anybody_told(recorded: Recorded) -> None:
+    found = recorded(gpu_devices=BRIDGE + PCI.format("1002", "03"), proc_cpuinfo="vendor_id : AuthenticAMD\n")
+    assert [found[key] for key in ("gpu_name", "gpu_count", "gpu_cores", "gpu_memory_bytes")] == [None] * 4
+
+
+def test_a_container_without_firmware_tables_leaves_them_unknown(recorded: Recorded) -> None:
+    found = recorded(proc_cpuinfo=INTEL, proc_meminfo="MemTotal: 32541032 kB\nMemAvailable: 1024 kB\n")
+    assert [found[key] for key in ("model", "memory_bytes", "machine_id", "power_source")] == [None] * 4
+    assert found["memory_available_bytes"] == 2**20
+
+
 @pytest.mark.parametrize(
     ("supply", "status", "source"),
     [

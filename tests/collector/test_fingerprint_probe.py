@@ -5,6 +5,7 @@ import os
 import platform
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from metalmark_collector.fingerprint import fingerprint, local_probe, read_conditions, read_software, replay_probe
 from metalmark_collector.fingerprint.evidence import Evidence
-from metalmark_collector.fingerprint.probe import LocalProbe, Remembered, run
+from metalmark_collector.fingerprint.probe import Gathered, LocalProbe, Remembered, run
 from metalmark_collector.fingerprint.process import result_variables
 from metalmark_collector.fingerprint.readers import CONDITIONS, EXTRA, MACHINE, SOFTWARE
 from metalmark_collector.fingerprint.sources import SOURCES, Command, Source
@@ -70,6 +71,48 @@ def test_a_reading_asks_every_source_once() -> None:
     probe = Remembered(Counting())
     assert [probe.text("sysctl"), probe.text("sysctl")] == [None, None]
     assert asked == ["sysctl"]
+
+
+def test_commands_are_asked_side_by_side_and_only_once() -> None:
+    asked: list[tuple[str, int]] = []
+    together = threading.Barrier(2, timeout=60)  # broken, if one command waited for the other
+
+    class Listening:
+        def text(self, source: str) -> str | None:
+            asked.append((source, threading.get_ident()))
+            if source in ("sw_vers", "vm_stat"):
+                together.wait()
+            return source
+
+    probe = Gathered(Listening(), ("process", "sw_vers", "vm_stat"))
+    for source in ("vm_stat", "sw_vers", "vm_stat", "process"):
+        assert probe.text(source) == source
+    assert sorted(source for source, _ in asked) == ["process", "sw_vers", "vm_stat"]
+    # What a thread knows of itself, such as its priority, is asked where it counts.
+    assert dict(asked)["process"] == threading.get_ident()
+
+
+def test_system_profiler_is_never_called_twice_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "system_profiler"
+    script.write_text(f"#!/bin/sh\nmkdir {tmp_path}/busy || exit 1\nsleep 0.2\necho '{{}}'\nrmdir {tmp_path}/busy\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    probe = Gathered(LocalProbe("Darwin"), ("hardware_json", "displays_json"))
+    assert [probe.text(source) for source in ("hardware_json", "displays_json")] == ["{}\n", "{}\n"]
+
+
+def test_torch_is_asked_only_where_somebody_asks_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SOURCES, "torch", Source(("torch.json",), None, Command(python("print(1)"), 60.0), slow=True))
+    assert LocalProbe().text("torch") is None
+    assert LocalProbe(slow=True).text("torch") == "1\n"
+
+
+def test_a_probe_in_a_hurry_waits_for_no_command_longer_than_it_has_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    hanging = Command(python("import time; time.sleep(60)"), 120.0)
+    monkeypatch.setitem(SOURCES, "uname", Source(("uname_a.txt",), None, hanging))
+    start = time.monotonic()
+    assert LocalProbe(limit_s=0.1).text("uname") is None
+    assert time.monotonic() - start < 30
 
 
 def test_readers_ask_only_sources_of_the_allow_list_and_all_of_them() -> None:

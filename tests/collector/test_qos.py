@@ -5,7 +5,7 @@ import platform
 
 import pytest
 
-from metalmark_collector.qos import ask_user_initiated
+from metalmark_collector.qos import ask_user_initiated, current
 
 USER_INITIATED = 0x19
 
@@ -13,8 +13,9 @@ USER_INITIATED = 0x19
 class LibSystem:
     """The two calls of macOS as they behave: a class is kept unless it is refused."""
 
-    def __init__(self, error: int = 0, kept: int | None = None) -> None:
+    def __init__(self, error: int = 0, kept: int | None = None, *, background: bool = False) -> None:
         self.error = error
+        self.background = background
         self.kept = kept
         self.asked: list[tuple[int, int]] = []
 
@@ -24,6 +25,10 @@ class LibSystem:
         if self.error == 0 and self.kept is None:
             self.kept = qos
         return self.error
+
+    def getpriority(self, _which: int, _who: int) -> int:
+        """Whether the process was put to the background."""
+        return int(self.background)
 
     def qos_class_self(self) -> int:
         """The class of this thread."""
@@ -51,3 +56,22 @@ def test_a_library_without_the_calls_raises_nothing() -> None:
     """Linux's own C library has neither."""
     missing = not hasattr(ctypes.CDLL(None), "qos_class_self")
     assert ask_user_initiated("Darwin") is (not missing)
+
+
+@pytest.mark.parametrize(
+    ("library", "name"),
+    [
+        (LibSystem(kept=0x21), "user-interactive"),
+        (LibSystem(kept=0x11), "utility"),
+        (LibSystem(), "unspecified"),
+        (LibSystem(kept=0x77), None),
+        (LibSystem(kept=0x21, background=True), "background"),  # as `taskpolicy -b` starts a program
+    ],
+)
+def test_the_class_that_a_run_was_started_in_is_named(library: LibSystem, name: str | None) -> None:
+    assert current("Darwin", library) == name
+
+
+def test_without_such_classes_there_is_none_to_name() -> None:
+    assert current("Linux", LibSystem()) is None
+    assert current("Darwin", object()) is None
