@@ -16,6 +16,7 @@ _BRIEFLY_S = 1.0
 
 __all__ = [
     "Probe",
+    "brief_probe",
     "fingerprint",
     "local_probe",
     "read_conditions",
@@ -44,7 +45,12 @@ def read_conditions(probe: Probe) -> Conditions:
     return Conditions(**{field: read(evidence) for field, read in CONDITIONS.items()})
 
 
-def read_moment(probe: Probe | None = None) -> Moment:
-    """The part of the state that is read in no time, between two cases: no command is waited for over a second."""
-    evidence = Evidence(Gathered(probe or LocalProbe(limit_s=_BRIEFLY_S), MOMENTARY))
+def brief_probe() -> Probe:
+    """The machine at hand, with no command waited for over a second."""
+    return LocalProbe(limit_s=_BRIEFLY_S)
+
+
+def read_moment(probe: Probe) -> Moment:
+    """The part of the state that is read in no time, between two cases."""
+    evidence = Evidence(Gathered(probe, MOMENTARY))
     return Moment(**{field: read(evidence) for field, read in MOMENT.items()})
