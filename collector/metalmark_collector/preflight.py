@@ -20,6 +20,7 @@ _QUIET_SHARE = 0.25
 _BUSY_PERCENT = 50.0
 # A system parks what nobody uses in swap and leaves it there; half a GiB has never been seen to matter.
 _PARKED_BYTES = 2**29
+_SLOW_CLASSES = ("utility", "background")  # of macOS
 _FULL_SPEED = 100  # percent
 
 NATIVE = (
@@ -142,6 +143,11 @@ def _of_load(machine: Machine, conditions: Conditions, busy: Sequence[Busy]) -> 
             what=f"Other programs are busy{told}{': ' if names else ''}{names}.",
             todo="Quit them or let them finish; after a restart or an update wait ten minutes.",
         )
+    if conditions.gpu_users:
+        programs = (
+            "Another program computes" if conditions.gpu_users == 1 else f"{conditions.gpu_users} programs compute"
+        )
+        yield Concern(kind=Kind.LOAD, what=f"{programs} on the GPU.", todo="End what you can; nvidia-smi lists them.")
     swap = conditions.swap_used_bytes
     if swap is not None and swap > _PARKED_BYTES:
         yield Concern(
@@ -154,6 +160,12 @@ def _of_load(machine: Machine, conditions: Conditions, busy: Sequence[Busy]) -> 
             kind=Kind.NICE,
             what=f"This process runs at low priority (nice {conditions.niceness}), on a Mac on the slow cores.",
             todo="Start it from a terminal of its own, without nice.",
+        )
+    elif conditions.qos in _SLOW_CLASSES:
+        yield Concern(
+            kind=Kind.NICE,
+            what=f"This process has the priority class {conditions.qos}, which may keep it on the slow cores.",
+            todo="Start it from a terminal of its own, not from a scheduled job or taskpolicy.",
         )
 
 

@@ -38,6 +38,9 @@ SPOILED = [
     (MAC, Software(), Conditions(load_1m=2.1), Kind.LOAD, "Quit them"),
     (MAC, Software(), Conditions(swap_used_bytes=12 * 2**30), Kind.SWAP, "restart"),
     (MAC, Software(), Conditions(niceness=10), Kind.NICE, "without nice"),
+    (MAC, Software(), Conditions(niceness=0, qos="background"), Kind.NICE, "terminal of its own"),
+    (MAC, Software(), Conditions(gpu_users=1), Kind.LOAD, "nvidia-smi"),
+    (MAC, Software(), Conditions(gpu_users=3), Kind.LOAD, "nvidia-smi"),
 ]
 
 # ps on macOS: paths with spaces, another user's hostile name, and what ps itself takes.
