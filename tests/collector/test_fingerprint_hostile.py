@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from metalmark_collector.fingerprint import fingerprint, read_conditions, read_machine, read_software, replay_probe
 from metalmark_collector.fingerprint.lenient import loads
 from metalmark_collector.fingerprint.sources import SOURCES
+from metalmark_collector.fingerprint.torch_process import build_settings
 from metalmark_collector.fingerprint.values import clean, number, pairs, positive, size, whole
 
 MAC = Path(__file__).parents[1] / "data/fixtures/macos"
@@ -66,6 +67,17 @@ PIECES = st.sampled_from(
             "SPHardwareDataType",
             "E:MEMORY_DEVICE_0_SIZE=",
         ),
+        *(
+            "\n    FB Memory Usage\n",
+            "\n    Utilization\n        GPU : ",
+            "        Used : ",
+            "HW Thermal Slowdown : Active\n",
+            "Driver Version : ",
+            "\ndevices: pci:v000010DEd00001234sv00000000sd00000000bc03sc00i00\n",
+            "card0-DP-1: connected\n",
+            "torch_build",
+            "threads",
+        ),
     ]
 )
 TEXTS = st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=40).map("".join))
@@ -99,6 +111,57 @@ def test_a_text_without_digits_gives_no_number(text: str) -> None:
     derived = {"gpu_count", "display_count", "displays", "gpu_users"}  # counts of things that are named or listed
     numbers = {key: value for key, value in found.items() if type(value) in (int, float) and key not in derived}
     assert numbers == {}
+
+
+# What stands around a number in real outputs, without any digit that a reader could take for one.
+AROUND = st.sampled_from(
+    [
+        *(
+            "13",
+            "13",
+            "13",
+            " ",
+            "\n",
+            ": ",
+            " = ",
+            "(",
+            ")",
+            "{",
+            "}",
+            '"',
+            ", ",
+            "%",
+            " GB",
+            " MiB",
+            " kB",
+            "proc ",
+            ":",
+        ),
+        *("Apple M", "Intel", "Chipset Model: ", "Total Number of Cores: ", "Memory: ", "Displays:\n", "Graphics: "),
+        *("hw.memsize: ", "hw.physicalcpu: ", "hw.ncpu: ", "vm.swapusage: total = ", "used = ", "vm.loadavg: { "),
+        *('"number_processors" : ', '"physical_memory" : ', '"sppci_model" : ', '"sppci_cores" : ', '"threads": '),
+        *("MemTotal: ", "MemAvailable: ", "SwapTotal: ", "SwapFree: ", "(page size of ", " bytes)", "Pages free: "),
+        *("CPU_Speed_Limit = ", "gpu-core-count = ", "Device Utilization % = ", "In use system memory = "),
+        *("\nFB Memory Usage\nTotal : 13 MiB\nUsed : ", "\nUtilization\nGPU : ", "NVIDIA, ", " performance and "),
+    ]
+)
+
+
+@GENTLY
+@given(st.lists(AROUND, max_size=60).map("".join))
+def test_every_number_that_is_told_stands_in_the_text(text: str) -> None:
+    """All numbers of the text are made of 13: what is read, scaled or added up of them is a multiple of 13."""
+    found = fingerprint(Saying(text))
+    derived = {"gpu_count", "display_count", "displays", "gpu_users"}  # counts of things that are named or listed
+    told = {key: value for key, value in found.items() if type(value) is int and key not in derived}
+    assert {key: value for key, value in told.items() if value % 13} == {}
+
+
+@GENTLY
+@given(TEXTS)
+def test_whatever_torch_shows_gives_short_settings_without_paths(text: str) -> None:
+    found = build_settings(text + " USE_" + text)
+    assert all(len(name) <= 60 and len(value) <= 80 and "/" not in value for name, value in found.items())
 
 
 @GENTLY
