@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from ..fingerprint.lenient import loads
 from ..fingerprint.process import own_words
+from ..fingerprint.torch_process import NAMES
 from ..fingerprint.values import lines
 from ..scrub import cover
 
@@ -150,7 +151,7 @@ _SYSFS = matching(r"[\w.-]+: ")
 
 RULES: Mapping[str, Rule] = {
     "process": own,
-    "torch": whole,  # so is this
+    "torch": keys("torch_version", "torch_git", "torch_debug", "threads", *NAMES),
     "uname": whole,
     "sysctl": _SYSCTL,
     "sysctl_brand": whole,

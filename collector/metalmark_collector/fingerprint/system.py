@@ -9,6 +9,7 @@ from .collect_env import parse as collect_env
 from .evidence import Evidence
 from .mac import macos_build, macos_version
 from .process import result_variables
+from .torch_process import NAMES
 from .values import clean, positive, search
 
 
@@ -56,9 +57,10 @@ def torch_git(evidence: Evidence) -> str | None:
 
 
 def torch_build(evidence: Evidence) -> dict[str, str] | None:
-    """Build settings of torch by name."""
+    """Build settings of torch by name, of those that are on the list."""
     told = evidence.torch.get("torch_build")
-    return _texts(told) or None if isinstance(told, dict) else None
+    listed = {name: value for name, value in told.items() if name in NAMES} if isinstance(told, dict) else {}
+    return _texts(listed) or None
 
 
 def threads(evidence: Evidence) -> int | None:

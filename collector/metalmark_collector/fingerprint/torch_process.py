@@ -8,10 +8,14 @@ import re
 from types import ModuleType
 
 # Settings that change results or speed. Flags of compilers hold paths of whoever built torch, and stay out.
-_NAMED = re.compile(
-    r"\b(BLAS_INFO|LAPACK_INFO|BUILD_TYPE|CUDA_VERSION|CUDNN_VERSION|PERF_WITH_AVX\w{0,10}|USE_[A-Z0-9_]{2,40})"
-    r"=([\w.+-]{1,60})(?=,|\s|$)"
+_SETTINGS = (
+    *("BLAS_INFO", "LAPACK_INFO", "BUILD_TYPE", "CUDA_VERSION", "CUDNN_VERSION"),
+    *("PERF_WITH_AVX", "PERF_WITH_AVX2", "PERF_WITH_AVX512"),
+    *("USE_CUDA", "USE_CUDNN", "USE_CUSPARSELT", "USE_EIGEN_FOR_BLAS", "USE_FBGEMM", "USE_KLEIDIAI", "USE_MKL"),
+    *("USE_MKLDNN", "USE_MKLDNN_ACL", "USE_MPS", "USE_NCCL", "USE_NNPACK", "USE_OPENMP", "USE_PYTORCH_QNNPACK"),
+    *("USE_ROCM", "USE_XNNPACK", "USE_XPU"),
 )
+_NAMED = re.compile(rf"\b({'|'.join(_SETTINGS)})=([\w.+-]{{1,60}})(?=,|\s|$)")
 # What the first lines tell in words, by the name that it gets here.
 _WORDS = {
     "COMPILER": re.compile(r"^ *- ((?:GCC|clang|MSVC|Intel)[\w .-]{0,40})$", re.MULTILINE | re.IGNORECASE),
@@ -20,6 +24,9 @@ _WORDS = {
     "MKLDNN": re.compile(r"MKL-DNN v([0-9.]{1,20})"),
     "OPENMP": re.compile(r"OpenMP ([0-9]{6})\b"),
 }
+
+
+NAMES = frozenset((*_SETTINGS, *_WORDS))
 
 
 def build_settings(shown: str) -> dict[str, str]:
