@@ -19,6 +19,7 @@ from .slept import SleepWatch
 from .workloads import WORKLOADS
 
 _PATIENCE_SHARES = 4.0
+_COMPILING_S = 180.0  # at least, for a compiler on a slow machine
 _RESTART_S = 90.0  # torch was imported before: a device that does not answer in this time hangs
 _GRACE_S = 6.0  # to start the program, end a worker and store its case within the limit
 _LARGEST_PART = 4  # no case may take more than this part of the limit: one slow case would cost all others
@@ -124,11 +125,15 @@ class DeviceRound:
     def _ask(self, case: Planned, share_s: float, iteration: float) -> Case:
         assert self.worker is not None  # noqa: S101 - _measure started it
         progress, left_s, worker = self.progress, self._left_s(), self.worker
-        check_s = progress.check_s(case)
-        task = self._task(case, min(budget.measuring_s(share_s - check_s), left_s))
+        apart_s = progress.check_s(case) + progress.compile_s(case)
+        task = self._task(case, min(budget.measuring_s(share_s - apart_s), left_s))
         patience_s = progress.patience_s + _PATIENCE_SHARES * share_s + 2 * iteration + task.sustain_s
+        compiling = case.mode is Mode.COMPILE
+        patience_s += max(_COMPILING_S, _PATIENCE_SHARES * progress.compile_s(case)) if compiling else 0.0
 
         def beat(message: Beat) -> None:
+            nonlocal compiling
+            compiling = False
             progress.watcher.beat(case, message.samples)
 
         answer = worker.ask(task, min(patience_s, left_s), beat)
@@ -137,6 +142,9 @@ class DeviceRound:
         self.worker = None
         if answer.timed_out and left_s < patience_s:
             return case.ended(Outcome.NOT_RUN, Reason.BUDGET, "it did not end before the run's time was over")
+        if answer.timed_out and compiling:
+            detail = f"it was still being compiled after {patience_s:.0f} s"
+            return case.ended(Outcome.NOT_RUN, Reason.BUDGET, detail)
         outcome, detail = judge(answer)
         return case.ended(outcome, detail=detail)
 

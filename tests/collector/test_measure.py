@@ -175,3 +175,17 @@ def test_the_parts_of_the_work_add_up_to_its_time(session: MakeSession) -> None:
     engine.per_call(timed)
     assert set(timed.laps.seconds) == {BUILDING, WARMING_UP, SAMPLING}
     assert sum(timed.laps.seconds.values()) == pytest.approx(timed.clock.now_ns() / 1e9)
+
+
+def test_compiling_takes_nothing_from_the_time_for_measuring(session: MakeSession) -> None:
+    """A first call of a minute in a case of five seconds: too long for an eager case, and normal for a compiler."""
+    compiler: Script = lambda _facts, iteration: 60_000 * MS if iteration == 0 else 3 * MS  # noqa: E731
+    timed = session(compiler, seconds=5)
+    timed.compiles = True
+    samples = measure(timed, 0)
+    assert centre(samples) == pytest.approx(3e-3, rel=0.01)
+    assert samples.first_call_ns is not None
+    assert samples.first_call_ns >= 60_000 * MS
+    assert timed.clock.now_ns() <= 66e9
+    with pytest.raises(OverBudget):
+        measure(session(compiler, seconds=5), 0)

@@ -14,7 +14,7 @@ import msgspec
 import psutil
 import pytest
 
-from metalmark_collector import compilers
+from metalmark_collector import compilers, rounds
 from metalmark_collector.budget import Budget
 from metalmark_collector.plan import Plan, Planned, make_plan
 from metalmark_collector.process import Worker
@@ -264,3 +264,18 @@ def test_a_time_beyond_the_peak_of_the_chip_is_flagged() -> None:
     }
     assert {key for key, flags in found.items() if "beyond_peak" in flags} == {("matmul-2048", "mps", "fp32")}
     assert len(found) == 5
+
+
+def test_a_case_that_is_still_compiled_when_its_time_is_over_was_not_run(
+    hostile: Hostile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An eager case that gives no sign of life has hung; a compiler may only be slow."""
+    monkeypatch.setattr(rounds, "_COMPILING_S", 1.0)
+    plan = make_plan(Effort.QUICK, ["cpu"], 3, only=["lenet5-train-b128"], modes=list(Mode))
+    state = progress(plan, hostile(lenet5_train_b128="hang"), {})
+    state.slowness["cpu"], state.compile_slowness, state.patience_s = 1e-3, 1e-3, 3.0
+    assert run_plan(state)
+    eager, compiled = sorted(state.cases.values(), key=lambda one: one.mode is Mode.COMPILE)
+    assert (eager.outcome, eager.reason) == (Outcome.TIMEOUT, None)
+    assert (compiled.outcome, compiled.reason) == (Outcome.NOT_RUN, Reason.BUDGET)
+    assert "still being compiled" in (compiled.detail or "")
