@@ -1,5 +1,6 @@
 """Runs that were really measured stay readable, and say what they said."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -7,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from metalmark_db import queries, store
-from metalmark_db.record import Conditions, Run, Workload
+from metalmark_db.record import Conditions, Round, Run, Workload
 from metalmark_db.stats import summarize
 from metalmark_db.words import Mode, Outcome, Precision, Task
 
@@ -61,6 +62,17 @@ def test_a_run_goes_into_the_database_and_comes_out_the_same(engine: sa.Engine, 
         )
 
 
+def width(rounds: Sequence[Round]) -> float:
+    """How many times its lower end the upper end of an interval is; 0 without one."""
+    found = summarize(rounds)
+    return found.high_s / found.low_s if found and found.low_s and found.high_s else 0.0
+
+
+def one_width(one: Round) -> float:
+    """The same of a round by itself."""
+    return width([one])
+
+
 def test_rounds_in_other_processes_differ_by_more_than_the_blocks_of_one() -> None:
     """What the interval over rounds is for, in a run on a shared machine that was ended in its third round."""
     (run,) = (read(path) for path in RUNS if path.stem == "h200-standard")
@@ -71,11 +83,10 @@ def test_rounds_in_other_processes_differ_by_more_than_the_blocks_of_one() -> No
         assert found is not None
         assert found.interval == ("rounds" if not found.bimodal else None)
     wider = [
-        found.high_s / found.low_s > max(alone.high_s / alone.low_s for alone in each)
+        width(case.rounds) > max(widths)
         for case in whole
-        if (found := summarize(case.rounds)) and found.low_s and found.high_s
-        and (each := [one for part in case.rounds if (one := summarize([part])) and one.low_s and one.high_s])
-    ]  # fmt: skip
+        if (widths := [one for one in map(one_width, case.rounds) if one])
+    ]
     assert sum(wider) > len(wider) / 2
 
 
