@@ -40,7 +40,8 @@ def check_case(
     """What the comparison of ``job`` with the CPU showed, and a sentence where the result is wrong.
 
     What is checked is ``prepared``, which training takes back to its first step, or else a build of its
-    own. All switches are set for the job afterwards. There is no ``Truth`` where there is no finite number.
+    own. It is closed before the CPU's result is computed, which needs memory too. All switches are set
+    for the job afterwards. There is no ``Truth`` where there is no finite number.
 
     Args:
         entry: the workload.
@@ -53,16 +54,15 @@ def check_case(
     own = _is_own(job)
     samples = _samples(entry, job, folder, time_s, estimate_s)
     part = replace(job, samples=None if samples == job.batch else samples)
-    try:
-        expected = reference(entry, part, folder, double=own)
-    finally:
-        settings.apply(job.precision)
     work = prepared or entry.prepare(job)
     try:
         seen = _trained(work, part) if entry.facts.task is Task.TRAIN else _first(work.output(), part)
     finally:
-        if prepared is None:
-            work.close()
+        work.close()
+    try:
+        expected = reference(entry, part, folder, double=own)
+    finally:
+        settings.apply(job.precision)
     return _judged(entry, job, expected, seen)
 
 

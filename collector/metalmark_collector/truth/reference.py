@@ -57,7 +57,9 @@ def _compute(entry: Entry, job: Job, *, double: bool) -> Reference:
     work = entry.prepare(on_cpu)
     try:
         output = work.output().clone()
-        learned = (float(work.step()), work.gradient_norm()) if work.gradient_norm else (None, None)
+        learned: tuple[float | None, float | None] = (None, None)
+        if work.backward is not None and work.gradient_norm is not None:
+            learned = float(work.backward()), work.gradient_norm()
     finally:
         work.close()
     samples = job.batch if job.samples is None else job.samples

@@ -11,7 +11,7 @@ from metalmark_db.words import Mode
 
 from ..base import Job, Network, Prepared
 from .formats import LOSS_SCALE, Autocast, autocast, converted
-from .weights import drawn, generator, layers, without_dropout
+from .weights import drawn, first_weights, generator, layers, without_dropout
 
 Optimizer = Callable[[nn.Module], torch.optim.Optimizer]
 
@@ -40,7 +40,7 @@ def training(job: Job, network: Network, optimizer: Optimizer) -> Prepared:
     labels = torch.randint(classes, (job.batch,), generator=generator(job.seed + 1))[: job.samples]
     if not job.dropout:
         without_dropout(model)
-    first = _kept(model, job)
+    first = first_weights(job, network, model)
     model, inputs = _on_device(job, model.train(), inputs)
     return Training(job, model, inputs, labels.to(inputs.device), optimizer(model), first).prepared()
 
@@ -109,6 +109,12 @@ class Training(Modelled):
 
     def step(self) -> torch.Tensor:
         """One training step; gives the loss."""
+        loss = self.backward()
+        self.optimizer.step()
+        return loss
+
+    def backward(self) -> torch.Tensor:
+        """A step without the update of the weights; gives the loss."""
         self.optimizer.zero_grad()
         with self.autocast():
             loss = cross_entropy(self.forward(self.inputs).to(self.wide), self.labels)
@@ -117,7 +123,6 @@ class Training(Modelled):
         else:
             (loss * self.scale).backward()  # type: ignore[no-untyped-call]
             torch._foreach_mul_(self._gradients(), 1 / self.scale)
-        self.optimizer.step()
         return loss.detach()
 
     def output(self) -> torch.Tensor:
@@ -146,18 +151,13 @@ class Training(Modelled):
             output=self.output,
             close=vars(self).clear,
             gradient_norm=self.gradient_norm,
+            backward=self.backward,
             restart=self.restart,
             weights=self.weights,
         )
 
     def _gradients(self) -> list[torch.Tensor]:
         return [one.grad for one in self.model.parameters() if one.grad is not None]
-
-
-def _kept(model: nn.Module, job: Job) -> dict[str, torch.Tensor]:
-    """The weights on the CPU as they are before training: on a GPU the ones that it copies, on the CPU a copy."""
-    state, on_cpu = model.state_dict(), job.device.torch_device().type == "cpu"
-    return {name: tensor.clone() for name, tensor in state.items()} if on_cpu else state
 
 
 def _on_device(job: Job, model: nn.Module, inputs: torch.Tensor) -> tuple[nn.Module, torch.Tensor]:

@@ -30,7 +30,7 @@ def drawn(job: Job, network: Network) -> tuple[nn.Module, torch.Tensor]:
 
     The last one is kept, up to a gibibyte, since what was measured is built once more to be compared with.
     """
-    wanted = (network, job.size, job.seed, job.batch)
+    wanted = _wanted(job, network)
     model, inputs = _LAST.get(wanted) or _draw(job, network)
     _LAST.clear()
     if sum(tensor.nbytes for tensor in model.state_dict().values()) <= _KEPT_BYTES:
@@ -38,6 +38,18 @@ def drawn(job: Job, network: Network) -> tuple[nn.Module, torch.Tensor]:
         model = copy.deepcopy(model)
     torch.manual_seed(job.seed)  # the stream of dropout, on every device
     return model, inputs[: job.samples]
+
+
+def first_weights(job: Job, network: Network, model: nn.Module) -> dict[str, torch.Tensor]:
+    """The weights of ``model``, just drawn, as training can go back to them: on the CPU, and not copied if kept."""
+    kept = _LAST.get(_wanted(job, network))
+    state: dict[str, torch.Tensor] = (kept[0] if kept else model).state_dict()
+    on_cpu = job.device.torch_device().type == "cpu"  # where the model trains in the tensors that were drawn
+    return {name: tensor.clone() for name, tensor in state.items()} if on_cpu and not kept else state
+
+
+def _wanted(job: Job, network: Network) -> tuple[Network, str, int, int]:
+    return network, job.size, job.seed, job.batch
 
 
 def _draw(job: Job, network: Network) -> tuple[nn.Module, torch.Tensor]:
