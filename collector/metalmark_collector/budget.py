@@ -14,8 +14,8 @@ _BYTES_PER_S = 10e9  # before anything is known of the device's memory
 _CALL_S = 1e-4
 _TRAINED = 5 + 1 / 3  # five steps, and a forward pass for the output
 _ONE_STEP = 1 + 1 / 3
-_OWN_SAMPLES = 2
-_DOUBLE = 2.0  # float64 takes about twice as long
+OWN_SAMPLES = 2  # of the CPU's own fp32, held against float64: enough to show a fault, and all that time allows
+DOUBLE = 2.0  # float64 takes about twice as long
 # Seconds to compile on two slow cores, where ResNet-18 took 26 and 52; what a run measured replaces it.
 _COMPILE_S = {Task.INFERENCE: 30.0, Task.TRAIN: 60.0, Task.OPERATION: 20.0}
 COMPILED_BEFORE = 0.3  # of that, where the code is kept and only the tracing is to do again
@@ -41,12 +41,6 @@ def least_s(iteration: float) -> float:
 def check_iterations(workload: Workload) -> float:
     """What the comparison with the CPU costs on the device, in its iterations: training takes five steps more."""
     return _TRAINED if workload.task is Task.TRAIN else 1.0
-
-
-def own_check_iterations(workload: Workload) -> float:
-    """The same for the CPU's own fp32, held against float64 on the first two samples, both computed on the CPU."""
-    part = 1.0 if workload.task is Task.OPERATION else min(1.0, _OWN_SAMPLES / workload.batch)
-    return part * (check_iterations(workload) + _DOUBLE * reference_iterations(workload))
 
 
 def reference_iterations(workload: Workload) -> float:

@@ -12,9 +12,10 @@ from msgspec import Struct
 from metalmark_db import output, queries
 from metalmark_db.record import Key, Machine
 from metalmark_db.terminal import roughly, seconds
-from metalmark_db.words import Mode, Precision
+from metalmark_db.words import Mode
 
 from . import budget
+from .costs import Costs
 from .plan import Plan, Planned
 
 START_S = 6.0  # a worker imports torch and measures a small matmul
@@ -66,19 +67,6 @@ def estimate(engine: sa.Engine, plan: Plan, machine: Machine, done: Collection[t
     return expect(plan, machine, {}, done)
 
 
-def _compile_s(case: Planned) -> float:
-    """Seconds of compiling a case, which later rounds need not do again."""
-    return budget.compile_s(case.facts) if case.mode is Mode.COMPILE else 0.0
-
-
-def _check_s(case: Planned, iterations: Mapping[Planned, float]) -> float:
-    """Seconds of a case's comparison with the CPU, which is made once."""
-    if case.device == "cpu":
-        return budget.own_check_iterations(case.facts) * iterations[case]
-    on_cpu = iterations.get(msgspec.structs.replace(case, device="cpu", precision=Precision.FP32), 0.0)
-    return budget.check_iterations(case.facts) * iterations[case] + budget.reference_iterations(case.facts) * on_cpu
-
-
 def expect(
     plan: Plan,
     machine: Machine,
@@ -93,10 +81,7 @@ def expect(
         for case in cases
     }
     iterations = _iterations(list(left), machine, medians)
-    least = {
-        case: left[case] * budget.least_s(iterations[case]) + _compile_s(case) + _check_s(case, iterations)
-        for case in left
-    }
+    least = _least(plan, machine, iterations, done)
     most = {case: left[case] * _wanted_s(iterations[case]) for case in left}
     fixed = START_S * len({case.device for case in left if left[case]}) * plan.rounds
     fixed += plan.sustain_s * sum(case in plan.sustained for case in left if left[case])
@@ -117,6 +102,29 @@ def expect(
     )
     total = min(plan.limit_s, fixed + sum(case.time_s for case in expected)) if expected else 0.0
     return Estimate(cases=expected, rounds=plan.rounds, time_s=total, limit_s=plan.limit_s, from_run=from_run)
+
+
+def _least(
+    plan: Plan, machine: Machine, iterations: Mapping[Planned, float], done: Collection[tuple[Key, int]]
+) -> dict[Planned, float]:
+    """Least seconds of each case, all rounds that are left together, as the runner reckons them."""
+
+    def iteration_s(case: Planned) -> float:
+        # The CPU computes what a GPU is held against, whether it is measured itself or not.
+        return iterations.get(case) or budget.iteration_s(case.facts, guessed_rate(case.device, machine))
+
+    costs = Costs(plan, iteration_s, lambda case: budget.compile_s(case.facts))
+    order = [
+        case
+        for number in range(plan.rounds)
+        for cases in plan.cases.values()
+        for case in cases
+        if (case.key, number) not in done
+    ]
+    least: dict[Planned, float] = dict.fromkeys((case for cases in plan.cases.values() for case in cases), 0.0)
+    for case, need in costs.each(order):
+        least[case] += need
+    return least
 
 
 def show(found: Estimate, *, as_json: bool = False) -> None:

@@ -142,9 +142,9 @@ def per_call(session: Session) -> tuple[int, ...]:
     return times
 
 
-def sustain(session: Session, iterations: int, seconds: float) -> Sustained:
+def sustain(session: Session, iteration_ns: float, seconds: float) -> Sustained:
     """Blocks back to back for ``seconds``, all kept: how the device does once it is warm."""
-    iterations = max(1, iterations * SUSTAINED_BLOCK_NS // BLOCK_NS)
+    iterations = max(1, round(SUSTAINED_BLOCK_NS / iteration_ns))
     end_ns = session.clock.now_ns() + int(seconds * 1e9)
     blocks: list[int] = []
     before = session.device.energy()

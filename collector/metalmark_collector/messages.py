@@ -20,6 +20,7 @@ class Task(Struct, frozen=True, kw_only=True, tag="task"):
     share_s: float  # the time for measuring it, once it is built
     size: Literal["real", "tiny"] = "real"
     references: str | None = None  # folder of the CPU's results; None where the output is not compared
+    brief: bool = False  # an earlier round has seen it learn: the output alone is compared
     reference_s: float = 0.0  # time that the CPU may take for its result, if it is not there yet
     reference_estimate_s: float = 0.0  # what it is thought to take for the whole batch
     sustain_s: float = 0.0  # work back to back after the samples
@@ -27,7 +28,9 @@ class Task(Struct, frozen=True, kw_only=True, tag="task"):
 
 
 class Go(Struct, frozen=True, kw_only=True, tag="go"):
-    """Parent to worker, after a beat: what there was to draw is drawn."""
+    """Parent to worker, after a beat with as many samples: what there was to draw is drawn."""
+
+    samples: int
 
 
 class Hello(Struct, frozen=True, kw_only=True, tag="hello"):

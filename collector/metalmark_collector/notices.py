@@ -121,7 +121,11 @@ def _against_cpu(board: Board) -> Iterator[str]:
 
 
 def _is_plain(case: Case) -> bool:
-    return case.precision is Precision.FP32 and case.mode is Mode.EAGER and not case.fallback
+    return case.precision is Precision.FP32 and case.mode is Mode.EAGER and not case.fallback and _is_possible(case)
+
+
+def _is_possible(case: Case) -> bool:
+    return BEYOND_PEAK not in case.flags
 
 
 def _faster(found: Sequence[Comparison], count: int) -> str:
@@ -187,7 +191,9 @@ def _fastest(board: Board) -> Iterator[str]:
     rates = [
         (flops / found.median_s, case)
         for case in board.cases
-        if (found := board.summary(case)) and (flops := WORKLOADS[case.workload].facts.flops_per_iteration)
+        if _is_possible(case)
+        and (found := board.summary(case))
+        and (flops := WORKLOADS[case.workload].facts.flops_per_iteration)
     ]
     if rates:
         rate, case = max(rates, key=lambda pair: pair[0])

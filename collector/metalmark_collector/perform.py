@@ -79,6 +79,7 @@ def _compared(done: Done, task: Task, entry: Entry, job: Job, prepared: Prepared
         job,
         Path(task.references),
         prepared=prepared,
+        brief=task.brief,
         time_s=task.reference_s,
         estimate_s=task.reference_estimate_s,
     )
@@ -107,7 +108,7 @@ def _measured(
     calls = per_call(session) if iteration_ns < PER_CALL_NS else None
     peak, source = memory.peak_bytes(device, prepared.step)
     laps.lap(COUNTING_MEMORY)
-    sustained = sustain(session, samples.iterations, task.sustain_s) if task.sustain_s else None
+    sustained = sustain(session, iteration_ns, task.sustain_s) if task.sustain_s else None
     return Done(
         outcome=Outcome.OK,
         flags=tuple(flags),

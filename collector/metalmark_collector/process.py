@@ -17,7 +17,7 @@ from .channel import MESSAGES, ChannelClosed, Deadline, Receiver, send
 from .messages import Beat, Done, Go, Hello, Task
 
 FALLBACK = "PYTORCH_ENABLE_MPS_FALLBACK"
-PROGRAM = ("-m", "metalmark_collector.worker")
+PROGRAM = ("-P", "-m", "metalmark_collector.worker")
 START_S = 300.0  # a Mac scans torch at its first start, which can take a minute
 _KEPT_OUTPUT = 16_384
 _CHUNK = 8192
@@ -55,6 +55,7 @@ class Worker:
             env=_environment(fallback=fallback) | dict(variables),
             start_new_session=True,  # Ctrl-C reaches the parent alone, and whatever a case leaves behind is found
         )
+        os.set_blocking(self._tasks, False)
         os.close(task_read)
         os.close(message_write)
         self._receiver = Receiver(self._messages, MESSAGES)
@@ -73,7 +74,7 @@ class Worker:
         deadline = time.monotonic() + limit_s
         try:
             send(self._tasks, task)
-        except BrokenPipeError:
+        except (BrokenPipeError, BlockingIOError):
             return self._end(timed_out=False)
         answer = self._receive(deadline, on_beat)
         if isinstance(answer, Done):
@@ -95,8 +96,9 @@ class Worker:
             if not isinstance(message, Beat):
                 return message
             on_beat(message)
-            with contextlib.suppress(BrokenPipeError):  # it has just died, which the next reading tells
-                send(self._tasks, Go())
+            # It may have just died, which the next reading tells, or never read: then it gets no more.
+            with contextlib.suppress(BrokenPipeError, BlockingIOError):
+                send(self._tasks, Go(samples=message.samples))
 
     def _end(self, *, timed_out: bool, patience_s: float = _PARTING_S) -> Death:
         """Wait shortly for a worker that is dying by itself, so that its own exit code is kept; then kill."""

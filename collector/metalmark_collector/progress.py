@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -10,13 +10,14 @@ import msgspec
 
 from metalmark_db.chips import ChipFacts
 from metalmark_db.plausible import BEYOND_PEAK, is_beyond_peak, peak, rate
-from metalmark_db.record import Case, Key, Machine, Moment, Round
-from metalmark_db.series import case_flags
+from metalmark_db.record import Case, Key, Machine, Moment, Round, Truth
+from metalmark_db.series import BIMODAL, THROTTLING, WARMUP, case_flags
 from metalmark_db.stats import round_medians, summarize
-from metalmark_db.words import Mode, Outcome, Precision, Reason, Task
+from metalmark_db.words import Mode, Outcome, Reason
 
 from . import budget
 from .budget import Budget
+from .costs import Costs
 from .messages import Hello
 from .plan import Plan, Planned
 from .process import Worker
@@ -24,6 +25,7 @@ from .scrub import cover, scrub
 from .workloads import WORKLOADS
 
 PATIENCE_S = 20.0  # a case may build a large model and import its library on a slow disk
+_TOLD_BY_TIMES = (BIMODAL, THROTTLING, WARMUP, BEYOND_PEAK)
 _GPU_GUESS = 8.0  # times the CPU, until a GPU's own worker has said how fast it is
 _LONGEST_OP = 200  # what a text field of a record holds
 _CPU_GUESS = 1e11  # FLOP/s, until a worker has said better
@@ -82,51 +84,10 @@ class Progress:
     saved: set[Key] = field(default_factory=set)
     to_come: list[Planned] = field(default_factory=list)
     spent_s: Counter[str] = field(default_factory=Counter)  # by the workers, on each part of the work
+    costs: Costs = field(init=False)  # what cases are thought to need
 
-    def need_s(self, case: Planned) -> float:
-        """Least seconds that a case is thought to need, its comparison with the CPU included."""
-        return budget.least_s(self.iteration_s(case)) + self.compile_s(case) + self.check_s(case)
-
-    def needs_s(self, cases: Sequence[Planned]) -> float:
-        """The same of many, one after the other: a case that comes again is compiled and compared already."""
-        seen: set[Planned] = set()
-        total = 0.0
-        for case in cases:
-            again = budget.least_s(self.iteration_s(case)) + self.compile_s(case) * budget.COMPILED_BEFORE
-            total += again if case in seen else self.need_s(case)
-            seen.add(case)
-        return total
-
-    def compile_s(self, case: Planned) -> float:
-        """Seconds that compiling a case is thought to take; later rounds find its code kept."""
-        if case.mode is not Mode.COMPILE:
-            return 0.0
-        earlier = self.cases.get(case.key)
-        firsts = [one.first_call_ns for one in earlier.rounds if one.first_call_ns] if earlier else []
-        if len(firsts) == 1:
-            return budget.COMPILED_BEFORE * firsts[0] / 1e9
-        return firsts[-1] / 1e9 if firsts else budget.compile_s(case.facts) * self.compile_slowness
-
-    def check_s(self, case: Planned) -> float:
-        """Seconds that the comparison of a case with the CPU is thought to take."""
-        if self.references is None or self.compared(case):
-            return 0.0
-        own = case.device == "cpu"
-        there = budget.own_check_iterations(case.facts) if own else budget.check_iterations(case.facts)
-        # A training is compared without dropout, for which it is compiled anew.
-        again = self.compile_s(case) / 2 if case.facts.task is Task.TRAIN else 0.0
-        return there * self.iteration_s(case) + again + (0.0 if own else self.reference_s(case))
-
-    def reference_s(self, case: Planned) -> float:
-        """Seconds that the CPU is thought to take for its result of the whole batch; none where it is kept already."""
-        on_cpu = msgspec.structs.replace(case, device="cpu")
-        kept = any(self.compared(msgspec.structs.replace(case, precision=p)) for p in Precision)
-        return 0.0 if kept else budget.reference_iterations(case.facts) * self.iteration_s(on_cpu)
-
-    def compared(self, case: Planned) -> bool:
-        """Whether an earlier round has held the case's output against the CPU's."""
-        earlier = self.cases.get(case.key)
-        return earlier is not None and earlier.truth is not None
+    def __post_init__(self) -> None:
+        self.costs = Costs(self.plan, self.iteration_s, self._compiling_s, compares=self.references is not None)
 
     def iteration_s(self, case: Planned) -> float:
         """Seconds of one iteration of a case: measured in an earlier round, else from what its device has shown."""
@@ -137,6 +98,16 @@ class Progress:
     def _estimated_s(self, case: Planned) -> float:
         rate = self.rates.get(case.device) or self.rates.get("cpu", _CPU_GUESS) * _GPU_GUESS
         return budget.iteration_s(case.facts, rate)
+
+    def _compiling_s(self, case: Planned) -> float:
+        earlier = self.cases.get(case.key)
+        firsts = [one.first_call_ns for one in earlier.rounds if one.first_call_ns] if earlier else []
+        return max(firsts) / 1e9 if firsts else budget.compile_s(case.facts) * self.compile_slowness
+
+    def failure(self, case: Planned) -> Case | None:
+        """How the case failed in an earlier round, if it did: trying again could only hide it."""
+        earlier = self.cases.get(case.key)
+        return earlier if earlier and earlier.outcome not in (Outcome.OK, Outcome.NOT_RUN) else None
 
     def learn(self, case: Planned, found: Round) -> None:
         """Take a measured round into the estimates of the device's other cases."""
@@ -154,13 +125,24 @@ class Progress:
             case,
             detail=scrub(case.detail) if case.detail else None,
             fallback_ops=tuple(cover(op)[:_LONGEST_OP] for op in case.fallback_ops),
-            conditions=None if case.outcome is Outcome.NOT_RUN else self.moment(),
         )
         case = flagged(with_earlier_rounds(self.cases.get(case.key), case), self.peaks.get(case.device))
-        self.cases[case.key] = case
+        self.cases[case.key] = case  # before anything else is read: an interruption keeps what is here
+        if case.outcome is not Outcome.NOT_RUN:
+            self.cases[case.key] = case = msgspec.structs.replace(case, conditions=self._moment())
         self.keep(case)
-        left_s = min(self.needs_s(self.to_come), self.budget.left_s(self.now()))
+        self.tell(case)
+
+    def tell(self, case: Case) -> None:
+        """Say how a case has ended, and how long the others may take."""
+        left_s = min(self.costs.needs_s(self.to_come), self.budget.left_s(self.now()))
         self.watcher.ended(case, max(0.0, left_s))
+
+    def _moment(self) -> Moment | None:
+        try:
+            return self.moment()
+        except Exception:  # noqa: BLE001 - whatever a system answers, what was measured counts more
+            return None
 
     def keep(self, case: Case) -> None:
         """Store a case as it is now."""
@@ -181,17 +163,33 @@ class Progress:
 
 
 def with_earlier_rounds(earlier: Case | None, case: Case) -> Case:
-    """A case with the rounds that were measured before; a round that was not run takes nothing away."""
-    if earlier is None or not earlier.rounds:
+    """A case with the rounds that were measured before.
+
+    A failure stays: that another process did better is no reason to trust the device. A round that was
+    not run takes nothing away. Of several comparisons with the CPU the largest errors are kept.
+    """
+    if earlier is None or earlier.outcome is Outcome.NOT_RUN:
         return case
-    if case.outcome is Outcome.NOT_RUN:
+    if case.outcome is Outcome.NOT_RUN or earlier.outcome is not Outcome.OK:
         return earlier
     return msgspec.structs.replace(
         case,
         rounds=earlier.rounds + case.rounds,
         flags=tuple(dict.fromkeys(earlier.flags + case.flags)),
-        truth=case.truth or earlier.truth,
+        truth=_worse(earlier.truth, case.truth),
         sustained=case.sustained or earlier.sustained,
+    )
+
+
+def _worse(earlier: Truth | None, later: Truth | None) -> Truth | None:
+    """The first comparison, which saw most, with the largest errors of any."""
+    if earlier is None or later is None:
+        return earlier or later
+    if not later.error_norm <= later.tolerance:  # wrong: what was seen then is what counts
+        return later
+    names = ("error_norm", "error_max", "error_max_rms")
+    return msgspec.structs.replace(
+        earlier, **{name: max(getattr(earlier, name), getattr(later, name)) for name in names}
     )
 
 
@@ -199,7 +197,8 @@ def flagged(case: Case, peaks: ChipFacts | None = None) -> Case:
     """The case with what its times alone tell: two speeds, throttling, or more than its chip can do."""
     seen = case_flags(case.rounds, case.sustained) if case.outcome is Outcome.OK else ()
     seen += (BEYOND_PEAK,) if _is_beyond(case, peaks) else ()
-    return msgspec.structs.replace(case, flags=tuple(dict.fromkeys(case.flags + seen)))
+    others = tuple(flag for flag in case.flags if flag not in _TOLD_BY_TIMES)  # all rounds together decide anew
+    return msgspec.structs.replace(case, flags=tuple(dict.fromkeys(others + seen)))
 
 
 def _is_beyond(case: Case, peaks: ChipFacts | None) -> bool:

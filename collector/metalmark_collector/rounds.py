@@ -22,8 +22,6 @@ _PATIENCE_SHARES = 4.0
 _COMPILING_S = 180.0  # at least, for a compiler on a slow machine
 _RESTART_S = 90.0  # torch was imported before: a device that does not answer in this time hangs
 _GRACE_S = 6.0  # to start the program, end a worker and store its case within the limit
-_LARGEST_PART = 4  # no case may take more than this part of the limit: one slow case would cost all others
-_REFERENCE_S = 5.0  # at least, for the CPU's result of a case
 _FEWEST = 3  # iterations: first call, calibration, one sample
 
 
@@ -48,10 +46,14 @@ class DeviceRound:
         """Give every case an outcome and store it."""
         try:
             for case in cases:
-                ended = self._measure(case)
+                earlier = self.progress.failure(case)
+                ended = earlier or self._measure(case)
                 if not self.fallback:
                     self.progress.to_come.remove(case)
-                self.progress.end(self._with_chip(case, ended))
+                if earlier is not None:
+                    self.progress.tell(earlier)
+                else:
+                    self.progress.end(self._with_chip(case, ended))
                 if ended.outcome is Outcome.UNSUPPORTED_OP and self.device == "mps" and not self.fallback:
                     self._once_more_on_the_cpu(case)
         finally:
@@ -78,8 +80,8 @@ class DeviceRound:
                 f"it needs about {needed / 2**30:.1f} GiB, and {limit / 2**30:.1f} GiB may be used; --force tries it"
             )
             return case.ended(Outcome.NOT_RUN, Reason.MEMORY_ESTIMATE, detail)
-        iteration, most_s = self.progress.iteration_s(case), self._most_s()
-        needed_s = _FEWEST * iteration + self.progress.compile_s(case) + self.progress.check_s(case)
+        iteration, most_s, costs = self.progress.iteration_s(case), self._most_s(), self.progress.costs
+        needed_s = _FEWEST * iteration + costs.compile_s(case) + costs.check_s(case)
         if needed_s > most_s:
             detail = (
                 f"one iteration was estimated to take {iteration:.1f} s and the case {needed_s:.0f} s, "
@@ -125,11 +127,12 @@ class DeviceRound:
     def _ask(self, case: Planned, share_s: float, iteration: float) -> Case:
         assert self.worker is not None  # noqa: S101 - _measure started it
         progress, left_s, worker = self.progress, self._left_s(), self.worker
-        apart_s = progress.check_s(case) + progress.compile_s(case)
+        compile_s = progress.costs.compile_s(case)
+        apart_s = progress.costs.check_s(case) + compile_s
         task = self._task(case, min(budget.measuring_s(share_s - apart_s), left_s))
         patience_s = progress.patience_s + _PATIENCE_SHARES * share_s + 2 * iteration + task.sustain_s
         compiling = case.mode is Mode.COMPILE
-        patience_s += max(_COMPILING_S, _PATIENCE_SHARES * progress.compile_s(case)) if compiling else 0.0
+        patience_s += max(_COMPILING_S, _PATIENCE_SHARES * compile_s) if compiling else 0.0
 
         def beat(message: Beat) -> None:
             nonlocal compiling
@@ -150,7 +153,8 @@ class DeviceRound:
 
     def _task(self, case: Planned, share_s: float) -> Task:
         progress, plan = self.progress, self.progress.plan
-        last = self.number == plan.rounds - 1
+        sustained = self.number == plan.rounds - 1 and case in plan.sustained
+        enough = self._left_s() > 2 * share_s + plan.sustain_s  # else the samples would go with the minute
         return Task(
             workload=case.workload,
             precision=case.precision,
@@ -159,16 +163,18 @@ class DeviceRound:
             share_s=share_s,
             mode=case.mode,
             size=self.progress.size,
-            references=None if progress.compared(case) else progress.references,
-            reference_s=max(_REFERENCE_S, self._most_s() / 2),
-            reference_estimate_s=progress.reference_s(case),
-            sustain_s=plan.sustain_s if last and case in plan.sustained else 0.0,
+            references=progress.references,
+            brief=case.key in progress.costs.compared,
+            reference_s=progress.costs.reference_most_s,
+            reference_estimate_s=progress.costs.reference_s(case),
+            sustain_s=plan.sustain_s if sustained and enough else 0.0,
             mark=secrets.token_hex(16),
         )
 
     def _answered(self, case: Planned, done: Done, printed: str) -> Case:
         done, fallback_ops = overruled(done, printed)
         self.progress.spent_s.update(done.spent_s)
+        self.progress.costs.tried(case)
         if done.round is not None:
             self.progress.learn(case, done.round)
         compiled = state.OF_A_COMPILER if case.mode is Mode.COMPILE else frozenset()
@@ -214,14 +220,13 @@ class DeviceRound:
 
     def _most_s(self) -> float:
         """Seconds that the next case may take at the very most."""
-        plan = self.progress.plan
-        return min(self._left_s(), plan.limit_s / min(_LARGEST_PART, plan.count * plan.rounds))
+        return min(self._left_s(), self.progress.costs.most_s)
 
     def _share_s(self, case: Planned) -> float:
         progress = self.progress
-        this = progress.need_s(case)
+        this = progress.costs.need_s(case)
         planned = case in progress.to_come  # a second try with fallback is not
-        others = progress.needs_s(progress.to_come) - (this if planned else 0.0)
+        others = progress.costs.needs_s(progress.to_come) - (this if planned else 0.0)
         return progress.budget.share_s(progress.now(), this, others, len(progress.to_come) - planned)
 
     def _left_s(self) -> float:

@@ -17,7 +17,7 @@ from . import devices, qos
 from .channel import ORDERS, ChannelClosed, Deadline, Receiver, send
 from .clock import SystemClock
 from .greeting import hello
-from .messages import Beat, Order, Task
+from .messages import Beat, Go, Order, Task
 from .perform import perform
 
 _BEAT_S = 1.0
@@ -64,7 +64,9 @@ def _heart(messages: int, inbox: Receiver[Order], parent: int) -> Callable[[int]
         if time.monotonic() - last >= _BEAT_S:
             send(messages, Beat(samples=samples))
             with contextlib.suppress(Deadline, ChannelClosed):
-                inbox.receive(time.monotonic() + _DRAWING_S)
+                deadline = time.monotonic() + _DRAWING_S
+                while inbox.receive(deadline) != Go(samples=samples):  # the answer to an earlier beat came too late
+                    pass
                 time.sleep(_SHOWING_S)
             last = time.monotonic()
 

@@ -7,10 +7,12 @@ import ctypes
 import dataclasses
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -54,6 +56,17 @@ def out_of_memory() -> Any:
         "MPS backend out of memory (MPS allocated: 9.00 GiB, other allocations: 1.00 MiB, max allowed: 9.07 GiB). "
         "Tried to allocate 1.00 GiB on private pool."
     )
+
+
+def eat() -> Any:
+    """Take memory until there is no more, within a limit that leaves the machine alone."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) if sys.platform == "linux" else 0
+    if pages:
+        most = pages * os.sysconf("SC_PAGE_SIZE") + 2**29
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    held = []
+    while True:
+        held.append(torch.ones(2**24))
 
 
 def unsupported() -> Any:
@@ -121,7 +134,7 @@ def slow() -> Any:
 TRICKS = {
     trick.__name__: trick
     for trick in (
-        abort, segfault, killed, vanish, hang, out_of_memory, unsupported, error, confess, confess_and_die,
+        abort, segfault, killed, vanish, hang, out_of_memory, eat, unsupported, error, confess, confess_and_die,
         confess_and_work, flood, forge, orphan, work, slow,
     )
 }  # fmt: skip

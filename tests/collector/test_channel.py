@@ -115,7 +115,10 @@ def test_the_next_block_waits_until_the_parent_has_drawn(heart: tuple[threading.
     beating.start()
     beating.join(0.3)
     assert beating.is_alive()
-    send(orders, Go())
+    send(orders, Go(samples=1))  # the answer to an earlier beat, which came too late
+    beating.join(0.2)
+    assert beating.is_alive()
+    send(orders, Go(samples=3))
     beating.join(0.5)
     assert not beating.is_alive()
 

@@ -159,12 +159,12 @@ def test_between_blocks_the_watcher_is_called_and_never_inside_one(session: Make
 
 def test_a_minute_of_work_takes_the_energy_that_its_device_counts(session: MakeSession) -> None:
     counted = session(steady(7 * MS), watts=20.0)
-    minute = engine.sustain(counted, 3, 60)
+    minute = engine.sustain(counted, 7 * MS, 60)
     seconds = sum(minute.block_ns) / 1e9
     assert 60 <= seconds < 62
     assert minute.energy_j == pytest.approx(20 * seconds, rel=0.02)
     assert minute.energy_source == "script"
-    silent = engine.sustain(session(steady(7 * MS)), 3, 1)
+    silent = engine.sustain(session(steady(7 * MS)), 7 * MS, 1)
     assert (silent.energy_j, silent.energy_source) == (None, None)
 
 
@@ -189,3 +189,12 @@ def test_compiling_takes_nothing_from_the_time_for_measuring(session: MakeSessio
     assert timed.clock.now_ns() <= 66e9
     with pytest.raises(OverBudget):
         measure(session(compiler, seconds=5), 0)
+
+
+@pytest.mark.parametrize(("duration_ns", "least"), [(50_000, 250), (7 * MS, 250), (400 * MS, 140), (3000 * MS, 19)])
+def test_a_minute_of_work_has_as_many_blocks_as_iterations_allow(
+    session: MakeSession, duration_ns: int, least: int
+) -> None:
+    """Blocks of a fifth of a second, or single iterations: enough to see when the machine slows down."""
+    minute = engine.sustain(session(steady(duration_ns)), duration_ns, 60)
+    assert least <= len(minute.block_ns) <= 310

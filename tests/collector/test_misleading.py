@@ -157,7 +157,7 @@ def test_collecting_garbage_between_blocks_never_walks_what_was_there_before_the
     work = session(FakeDevice(script=steady(150 * MS)), look, seconds=60)
     measure(work, 0)
     per_call(work)
-    sustain(work, 1, 5)
+    sustain(work, 150e6, 5)
     assert min(frozen) > 10_000
     gc.unfreeze()
 
@@ -266,7 +266,7 @@ def test_throttling_in_the_minute_is_told_though_the_short_blocks_were_steady() 
     device.script = lambda _facts, _iteration: 20 * MS if device.clock.time_ns < 20e9 else 30 * MS
     work = session(device, seconds=10)
     samples = measure(work, 0)
-    minute = sustain(work, samples.iterations, 60)
+    minute = sustain(work, min(samples.block_ns) / samples.iterations, 60)
     assert case_flags((samples,)) == ()
     assert case_flags((samples,), minute) == ("throttling",)
 

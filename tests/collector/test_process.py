@@ -1,6 +1,7 @@
 """A worker process: whatever it does, the parent gets an answer and nothing is left behind."""
 
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -150,3 +151,19 @@ def test_a_device_nobody_knows_is_a_death_with_a_reason() -> None:
     death = worker.greet(60)
     assert isinstance(death, Death)
     assert "abacus" in death.stderr
+
+
+def test_a_case_that_eats_all_memory_is_out_of_memory_and_its_worker_goes_on(start: Callable[..., Worker]) -> None:
+    worker = start("eat", copy_bandwidth="work")
+    eaten = worker.ask(task(), limit_s=60)
+    assert isinstance(eaten, Done)
+    assert eaten.outcome is Outcome.OUT_OF_MEMORY
+    assert isinstance(worker.ask(task("copy-bandwidth"), limit_s=60), Done)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process say who goes first")
+def test_when_memory_runs_out_the_system_ends_the_worker_before_its_parent(start: Callable[..., Worker]) -> None:
+    def score(pid: int | str) -> int:
+        return int(Path(f"/proc/{pid}/oom_score_adj").read_text(encoding="ascii"))
+
+    assert score(start().pid) > score("self")

@@ -303,3 +303,16 @@ def test_autocast_that_this_torch_only_pretends_is_refused(monkeypatch: pytest.M
 def test_an_operation_has_nothing_to_compile() -> None:
     with pytest.raises(UsageProblem, match="matmul-2048 is not measured in fp32, compile on cpu"):
         MATMUL.build(devices.make("cpu"), Precision.FP32, 1, "tiny", Mode.COMPILE)
+
+
+def test_in_later_rounds_the_output_of_a_training_is_compared_without_its_steps(folder: Path) -> None:
+    """Another process may choose other kernels: each is looked at, and a wrong one is caught."""
+    for device, right in ((FakeDevice(), True), (Lying(output=lambda output: output * 1.5), False)):
+        prepared = LENET.prepare(LENET.job(device, Precision.FP32, 1, "tiny"))
+        before = device.iterations
+        job = LENET.job(device, Precision.FP32, 1, "tiny")
+        found, wrong = truth.check_case(LENET, job, folder, prepared=prepared, brief=True)
+        assert (wrong is None) is right
+        assert found is not None
+        assert (found.losses, found.loss_error) == (None, None)
+        assert device.iterations == before + 1

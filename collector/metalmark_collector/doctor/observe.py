@@ -107,13 +107,20 @@ def _wheel(package: str) -> str | None:
         return None
 
 
+def _is_folder(folder: Path) -> bool:
+    try:
+        return folder.is_dir()
+    except OSError:  # below a folder that may not be read
+        return False
+
+
 def _room() -> Room | None:
     """Room for the database; None where it is no file."""
     url = database_url()
     if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
         return None
     folder = Path(url.database).absolute().parent
-    while not folder.is_dir():
+    while not _is_folder(folder):
         folder = folder.parent
     return Room(
         folder=str(folder),

@@ -179,7 +179,8 @@ def run(argv: tuple[str, ...], limit_s: float) -> str | None:
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End the command with all that it started: a grandchild that holds the pipe would block the reader."""
     if process.returncode is None:
-        os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS says the latter of a group of zombies
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 

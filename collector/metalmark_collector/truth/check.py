@@ -10,12 +10,12 @@ from metalmark_db.record import Truth
 from metalmark_db.words import Mode, Precision, Task
 
 from .. import settings
+from ..budget import OWN_SAMPLES
 from ..workloads.base import Entry, Job, Prepared
 from . import verdict
 from .compare import difference, input_dependence
 from .reference import Reference, file_name, reference
 
-OWN_SAMPLES = 2  # of the CPU's fp32, held against float64: enough to show a fault, and all that time allows
 STEPS = 5
 
 
@@ -34,6 +34,7 @@ def check_case(
     folder: Path,
     *,
     prepared: Prepared | None = None,
+    brief: bool = False,
     time_s: float = math.inf,
     estimate_s: float = 0.0,
 ) -> tuple[Truth | None, str | None]:
@@ -48,6 +49,7 @@ def check_case(
         job: what is or was measured.
         folder: where the CPU's results are kept, one folder for all workers of a run.
         prepared: the work that is or was measured.
+        brief: of a training, compare the output alone, without the five steps.
         time_s: what the CPU may take for its result, if it is not kept already.
         estimate_s: what it would take for the whole batch.
     """
@@ -56,7 +58,7 @@ def check_case(
     part = replace(job, samples=None if samples == job.batch else samples)
     work = prepared or entry.prepare(job)
     try:
-        seen = _trained(work, part) if entry.facts.task is Task.TRAIN else _first(work.output(), part)
+        seen = _trained(work, part, brief) if entry.facts.task is Task.TRAIN else _first(work.output(), part)
     finally:
         work.close()
     try:
@@ -86,11 +88,13 @@ def _first(output: torch.Tensor, part: Job) -> Seen:
     return Seen(output if part.samples is None else output[: part.samples])
 
 
-def _trained(work: Prepared, part: Job) -> Seen:
+def _trained(work: Prepared, part: Job, brief: bool) -> Seen:
     assert work.gradient_norm is not None  # noqa: S101 - every training has one, as the next
     assert work.restart is not None  # noqa: S101
     work.restart(part.samples)
     output = work.output()
+    if brief:
+        return Seen(output)
     losses = [float(work.step())]
     gradient_norm = work.gradient_norm()
     losses += [float(work.step()) for _ in range(STEPS - 1)]
