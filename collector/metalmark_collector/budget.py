@@ -9,6 +9,7 @@ BUILD_S = 1.5  # building a model, moving it, importing its library
 MIN_ITERATIONS = 5  # first call, calibration and three samples
 SHORTEST_S = 2.0
 LONGEST_SHARE_S = 20.0
+LONGEST_NEEDS = 3.0  # times its least need, which is for three samples: a slow case gets ten, where there is time
 _EFFICIENCY = 0.4  # of a workload, relative to a small matmul
 _BYTES_PER_S = 10e9  # before anything is known of the device's memory
 _CALL_S = 1e-4
@@ -73,6 +74,6 @@ class Budget:
         """
         spare = self.began + self.aimed_s - now - this - others
         if spare >= 0:
-            return min(this + spare / (count + 1), max(this, LONGEST_SHARE_S))
+            return min(this + spare / (count + 1), max(LONGEST_NEEDS * this, LONGEST_SHARE_S))
         within_limit = self.left_s(now) * _RESERVE
         return this if this + others <= within_limit else this * within_limit / (this + others)

@@ -14,7 +14,10 @@ MEMORY_BYTES = 2**20  # of change that is never worth a new process
 
 
 def snapshot(device: Device) -> dict[str, Any]:
-    """The state of this process that speed and precision depend on, by name; cheap to read."""
+    """The state of this process that speed and precision depend on, by name; cheap to read.
+
+    The switches of precision and determinism are left out: every case sets all of them (``settings``).
+    """
     import torch  # noqa: PLC0415 - this module is imported by the parent's tests too
 
     gc.collect()

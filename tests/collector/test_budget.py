@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metalmark_collector.budget import LONGEST_SHARE_S, Budget, iteration_s, least_s
+from metalmark_collector.budget import LONGEST_NEEDS, LONGEST_SHARE_S, Budget, iteration_s, least_s
 from metalmark_collector.efforts import EFFORTS
 from metalmark_collector.workloads import WORKLOADS
 from metalmark_db.words import Effort
@@ -35,7 +35,7 @@ def test_shares_of_cases_that_keep_to_them_never_pass_the_limit(needs: list[floa
 @given(SECONDS, SECONDS, st.integers(min_value=0, max_value=50))
 def test_a_share_is_positive_and_no_case_takes_all(this: float, others: float, count: int) -> None:
     share = Budget(aimed_s=90, limit_s=240, began=0).share_s(0, this, others, count)
-    assert 0 < share <= max(this, LONGEST_SHARE_S)
+    assert 0 < share <= max(LONGEST_NEEDS * this, LONGEST_SHARE_S)
 
 
 @pytest.mark.parametrize(("flops_per_s", "slow"), [(1e11, True), (1e13, False)])

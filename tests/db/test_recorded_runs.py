@@ -21,7 +21,7 @@ def read(path: Path) -> Run:
 
 
 def test_there_are_recorded_runs() -> None:
-    assert {path.stem for path in RUNS} >= {"h200-quick", "h200-standard"}
+    assert {path.stem for path in RUNS} >= {"cpu-quick", "h200-quick", "h200-standard"}
 
 
 @pytest.mark.parametrize("path", RUNS, ids=lambda path: path.stem)

@@ -1,5 +1,6 @@
 """The command ``run``."""
 
+import functools
 import signal
 from typing import Annotated
 
@@ -63,19 +64,21 @@ def run(
     )
     probe = local_probe()
     seen = look(probe)
+    if go_on and no_reporter:
+        raise UsageProblem("--resume keeps the reporter that a run began with; leave out --no-reporter.")
+    plan_of = functools.partial(_continued if go_on else _planned, request, seen, effort, db)
+    if only_estimate:
+        engine, plan, earlier = plan_of()
+        found = estimate.estimate(engine, plan, seen.machine, earlier.done if earlier else ())
+        estimate.show(found, as_json=as_json)
+        return
     with alone() as claimed:
-        if go_on and not claimed and not only_estimate:
+        if go_on and not claimed:
             raise UsageProblem(
                 "A run is measuring on this machine right now, and it may be the one to continue. Wait until it has "
                 "ended, or end it with Ctrl-C, which keeps what it has measured."
             )
-        if go_on and no_reporter:
-            raise UsageProblem("--resume keeps the reporter that a run began with; leave out --no-reporter.")
-        engine, plan, earlier = _continued(request, seen, effort, db) if go_on else _planned(request, seen, db)
-        if only_estimate:
-            found = estimate.estimate(engine, plan, seen.machine, earlier.done if earlier else ())
-            estimate.show(found, as_json=as_json)
-            return
+        engine, plan, earlier = plan_of()
         named = None if no_reporter or earlier else reporter.own(seen.machine)
         ended = _measure(engine, request, plan, probe, seen, earlier, alone=claimed, reporter=named)
     report.show_run(engine, ended.run_id, as_json=as_json)
@@ -87,7 +90,7 @@ def run(
 _Planned = tuple[sa.Engine, Plan, Earlier | None]
 
 
-def _planned(request: sitting.Request, seen: Seen, db: str | None) -> _Planned:
+def _planned(request: sitting.Request, seen: Seen, _effort: Effort | None, db: str | None) -> _Planned:
     plan = sitting.plan_sitting(request, seen.machine)
     return open_database(db), plan, None
 

@@ -28,7 +28,7 @@ def normal(shape: tuple[int, ...], numbers: torch.Generator) -> torch.Tensor:
 def drawn(job: Job, network: Network) -> tuple[nn.Module, torch.Tensor]:
     """The prepared model and its input, both on the CPU in single precision.
 
-    The last one is kept, up to a gibibyte, since what was measured is built once more to be compared with.
+    The last one is kept, up to a gibibyte: what was measured is drawn again for the CPU's result of it.
     """
     wanted = _wanted(job, network)
     model, inputs = _LAST.get(wanted) or _draw(job, network)
