@@ -17,6 +17,8 @@ from .devices.base import Device, Work
 from .laps import BUILDING, SAMPLING, WARMING_UP, Laps
 
 BLOCK_NS = 20_000_000  # shorter blocks measure the clock and the scheduler
+LONG_BLOCK_NS = 100_000_000  # where a case has the time: a longer look averages more of what the system does beside
+TIMES_ALL_BLOCKS = 3  # the time of a case over that of all its blocks: it also warms up, and the estimate may be off
 MARGIN = 115  # percent: clocks that still rise must not push a block under its length
 TICKS = 10_000  # ... and need this many ticks of the clock
 MAX_BLOCKS = 20
@@ -169,7 +171,7 @@ def tick_ns() -> int:
 def _wanted_ns(share_ns: int) -> int:
     """How long a block should be: enough for the clock, and longer where the case has time."""
     least = max(BLOCK_NS, TICKS * tick_ns())
-    return MARGIN * max(least, min(5 * BLOCK_NS, share_ns // (8 * MAX_BLOCKS))) // 100
+    return MARGIN * max(least, min(LONG_BLOCK_NS, share_ns // (TIMES_ALL_BLOCKS * MAX_BLOCKS))) // 100
 
 
 def _calibrate(session: Session, wanted: int) -> tuple[int, int]:

@@ -82,29 +82,6 @@ class Software(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     )
 
 
-class Conditions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The state of the machine at one moment."""
-
-    power_source: Annotated[Text | None, meaning("ac or battery")] = None
-    power_mode: Annotated[Text | None, meaning("automatic, low or high")] = None
-    low_power_mode: Annotated[bool | None, meaning("Whether low power mode is on")] = None
-    thermal_state: Annotated[Text | None, meaning("Thermal state as the system names it")] = None
-    cpu_speed_limit: Annotated[int | None, meaning("CPU speed limit of pmset (Intel Macs)", unit="percent")] = None
-    swap_used_bytes: Annotated[Bytes | None, meaning("Swap in use", unit="bytes")] = None
-    memory_available_bytes: Annotated[Bytes | None, meaning("Memory available without swapping", unit="bytes")] = None
-    load_1m: Annotated[Load | None, meaning("Load average of the last minute")] = None
-    niceness: Annotated[int | None, meaning("Nice value of the process")] = None
-    qos: Annotated[Text | None, meaning("Priority class of macOS that the run was started in")] = None
-    displays: Annotated[Number | None, meaning("Displays that are connected")] = None
-    gpu_users: Annotated[Number | None, meaning("Other programs that compute on the GPUs (NVIDIA)")] = None
-    gpu_memory_used_bytes: Annotated[
-        Bytes | None, meaning("Memory that all programs have on the GPUs", unit="bytes")
-    ] = None
-    gpu_utilization_percent: Annotated[
-        Percent | None, meaning("Share of time that the first GPU is busy", unit="percent")
-    ] = None
-
-
 class Moment(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The part of the conditions that is read in no time: their state when a case has just ended."""
 
@@ -115,6 +92,22 @@ class Moment(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     swap_used_bytes: Annotated[Bytes | None, meaning("Swap in use", unit="bytes")] = None
     memory_available_bytes: Annotated[Bytes | None, meaning("Memory available without swapping", unit="bytes")] = None
     load_1m: Annotated[Load | None, meaning("Load average of the last minute")] = None
+
+
+class Conditions(Moment, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The state of the machine before or after a run."""
+
+    power_mode: Annotated[Text | None, meaning("automatic, low or high")] = None
+    niceness: Annotated[int | None, meaning("Nice value of the process")] = None
+    qos: Annotated[Text | None, meaning("Priority class of macOS that the run was started in")] = None
+    displays: Annotated[Number | None, meaning("Displays that are connected")] = None
+    gpu_users: Annotated[Number | None, meaning("Other programs that compute on the GPUs (NVIDIA)")] = None
+    gpu_memory_used_bytes: Annotated[
+        Bytes | None, meaning("Memory that all programs have on the GPUs", unit="bytes")
+    ] = None
+    gpu_utilization_percent: Annotated[
+        Percent | None, meaning("Share of time that the first GPU is busy", unit="percent")
+    ] = None
 
 
 class Workload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

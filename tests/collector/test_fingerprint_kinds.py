@@ -7,23 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from metalmark_collector.fingerprint import fingerprint, replay_probe
-
 Recorded = Callable[..., dict[str, object]]
 Roles = tuple[int | None, int | None, int | None]
-
-
-@pytest.fixture
-def recorded(tmp_path: Path) -> Recorded:
-    """The fingerprint of a machine whose files are given by name: text, or anything else as JSON."""
-
-    def read(**files: object) -> dict[str, object]:
-        for name, content in files.items():
-            path = tmp_path / f"{name}{'.txt' if isinstance(content, str) else '.json'}"
-            path.write_text(content if isinstance(content, str) else json.dumps(content))
-        return fingerprint(replay_probe(tmp_path))
-
-    return read
 
 
 def hardware(**fields: object) -> dict[str, object]:

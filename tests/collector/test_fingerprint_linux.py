@@ -3,31 +3,16 @@
 import ctypes
 import json
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from metalmark_collector.fingerprint import fingerprint, replay_probe
 from metalmark_collector.fingerprint.cuda_driver import gpus
 
 Recorded = Callable[..., dict[str, object]]
 
 INTEL = "vendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Core(TM) i7-12700K\nflags\t\t: fpu sse2 avx2\n"
-
-
-@pytest.fixture
-def recorded(tmp_path: Path) -> Recorded:
-    """The fingerprint of a machine whose files are given by name: text, or anything else as JSON."""
-
-    def read(**files: object) -> dict[str, object]:
-        for name, content in files.items():
-            path = tmp_path / f"{name}{'.txt' if isinstance(content, str) else '.json'}"
-            path.write_text(content if isinstance(content, str) else json.dumps(content))
-        return fingerprint(replay_probe(tmp_path))
-
-    return read
 
 
 def topology(*cores: int) -> dict[str, object]:

@@ -1,6 +1,5 @@
 """Linux machines, power and reports of kinds that nobody has recorded yet; and recordings that are damaged."""
 
-import json
 import random
 import re
 from collections.abc import Callable
@@ -15,19 +14,6 @@ from metalmark_collector.fingerprint.collect_env import parse
 
 Recorded = Callable[..., dict[str, object]]
 FIXTURES = Path(__file__).parents[1] / "data/fixtures"
-
-
-@pytest.fixture
-def recorded(tmp_path: Path) -> Recorded:
-    """The fingerprint of a machine whose files are given by name: text, or anything else as JSON."""
-
-    def read(**files: object) -> dict[str, object]:
-        for name, content in files.items():
-            path = tmp_path / f"{name}{'.txt' if isinstance(content, str) else '.json'}"
-            path.write_text(content if isinstance(content, str) else json.dumps(content))
-        return fingerprint(replay_probe(tmp_path))
-
-    return read
 
 
 def lscpu(**fields: str) -> dict[str, object]:

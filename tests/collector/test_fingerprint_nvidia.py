@@ -1,12 +1,8 @@
 """NVIDIA GPUs of every kind: parts of one, several unequal ones, and who else uses them."""
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-
-from metalmark_collector.fingerprint import fingerprint, replay_probe
 
 Recorded = Callable[..., dict[str, object]]
 
@@ -49,19 +45,6 @@ def state(
     gpu: str = "GPU",
 ) -> str:
     return STATE.format(driver=driver) + GPU.format(used=used, busy=busy, hot=hot, word=word, gpu=gpu)
-
-
-@pytest.fixture
-def recorded(tmp_path: Path) -> Recorded:
-    """The fingerprint of a machine whose files are given by name: text, or anything else as JSON."""
-
-    def read(**files: object) -> dict[str, object]:
-        for name, content in files.items():
-            path = tmp_path / f"{name}{'.txt' if isinstance(content, str) else '.json'}"
-            path.write_text(content if isinstance(content, str) else json.dumps(content))
-        return fingerprint(replay_probe(tmp_path))
-
-    return read
 
 
 def driven(*gpus: tuple[str, int]) -> dict[str, object]:

@@ -255,7 +255,7 @@ def test_work_that_reads_the_device_fails_where_there_is_nothing_to_read() -> No
 
 
 def test_throttling_while_a_case_is_measured_is_told_from_its_blocks() -> None:
-    heating = session(FakeDevice(script=drifting(5 * MS, per_iteration=0.004)), seconds=10)
+    heating = session(FakeDevice(script=drifting(5 * MS, per_iteration=0.004)), seconds=20)
     samples = measure(heating, 0)
     assert len(samples.block_ns) == MAX_BLOCKS
     assert case_flags((samples,)) == ("throttling",)

@@ -23,6 +23,7 @@ from metalmark_db.record import (
 )
 
 RECORDS = (Machine, Software, Conditions, Moment, Workload, Round, Truth, Sustained, Case)
+TABLES = sorted((one.class_ for one in Base.registry.mappers if one.class_.struct), key=str)
 
 
 @pytest.mark.parametrize("record", RECORDS)
@@ -36,7 +37,7 @@ def test_every_field_says_what_it_means_and_a_number_of_something_its_unit(recor
                 assert (meta.extra or {})["unit"] == unit, name
 
 
-@pytest.mark.parametrize("table", [mapper.class_ for mapper in Base.registry.mappers if mapper.class_.struct])
+@pytest.mark.parametrize("table", TABLES)
 def test_every_field_of_a_record_has_its_column(table: type[Base]) -> None:
     assert table.struct is not None
     columns = set(table.__table__.c.keys())
