@@ -140,7 +140,8 @@ class Progress:
 
     def _moment(self) -> Moment | None:
         try:
-            return self.moment()
+            found = self.moment()
+            return None if found == Moment() else found  # nothing known is nothing to keep
         except Exception:  # noqa: BLE001 - whatever a system answers, what was measured counts more
             return None
 

@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from metalmark_db import queries, store
 from metalmark_db.errors import UsageProblem
 from metalmark_db.load import load_cases, load_head
-from metalmark_db.record import Case, Conditions, Machine, Round, RunHead, Truth, Workload
+from metalmark_db.record import Case, Conditions, Machine, Moment, Round, RunHead, Truth, Workload
 from metalmark_db.words import Effort, Outcome
 
 MakeCase = Callable[..., Case]
@@ -74,7 +74,8 @@ def storable(case: Case) -> Case:
     rounds = tuple(msgspec.structs.replace(one, number=number) for number, one in enumerate(case.rounds))
     sampled = any(one.block_ns for one in rounds)
     outcome = Outcome.ERROR if case.outcome is Outcome.OK and not sampled else case.outcome
-    return msgspec.structs.replace(case, version=1, rounds=rounds, outcome=outcome)
+    conditions = None if case.conditions == Moment() else case.conditions  # nothing known is nothing to keep
+    return msgspec.structs.replace(case, version=1, rounds=rounds, outcome=outcome, conditions=conditions)
 
 
 @pytest.fixture
