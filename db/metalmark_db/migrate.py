@@ -41,10 +41,8 @@ def to_newest(engine: sa.Engine, name: str, revision: str = "head") -> None:
     Raises:
         DatabaseProblem: the database was written by a newer Metalmark, or holds something else.
     """
-    at = current(engine)
-    if at == newest() and revision == "head" and _views_are_current(engine):
+    if _known_revision(engine, name) == newest() and revision == "head" and _views_are_current(engine):
         return
-    _check_known(engine, at, name)
     settings = config()
     with engine.execution_options(metalmark_write=True).begin() as connection:
         views.drop(connection)
@@ -62,17 +60,22 @@ def _views_are_current(engine: sa.Engine) -> bool:
     return loaded == views.edition()
 
 
-def _check_known(engine: sa.Engine, at: str | None, name: str) -> None:
+def _known_revision(engine: sa.Engine, name: str) -> str | None:
+    """The revision of a database that is ours, or empty."""
     known = {script.revision for script in ScriptDirectory.from_config(config()).walk_revisions()}
+    with engine.connect() as connection:  # both questions in one transaction: another process may be migrating
+        at = MigrationContext.configure(connection).get_current_revision()
+        tables = sa.inspect(connection).get_table_names()
     if at is not None and at not in known:
         raise DatabaseProblem(
             f"The database {name} was written by a newer Metalmark (revision {at}). Update Metalmark with: "
             "pip install --upgrade metalmark. Nothing in the database was changed."
         )
     if at is None:
-        foreign = sorted(set(sa.inspect(engine).get_table_names()) - {"alembic_version"})
+        foreign = sorted(set(tables) - {"alembic_version"})
         if foreign:
             raise DatabaseProblem(
                 f"{name} holds tables that are not Metalmark's ({', '.join(foreign[:3])}). Name another file with "
                 "--db or METALMARK_DB. Nothing in it was changed."
             )
+    return at
