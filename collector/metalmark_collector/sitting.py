@@ -138,27 +138,7 @@ def sit(
     head = earlier.head if earlier else _head(plan, seen, reporter)
     recorder = Recorder(engine, head, plan, earlier.run_id if earlier else None)
     with tempfile.TemporaryDirectory(prefix="metalmark-") as folder:
-        references = Path(folder, "references")
-        references.mkdir()
-        compiler = compilers.find()
-        progress = Progress(
-            plan=plan,
-            machine=head.machine,
-            save=recorder.save,
-            watcher=watcher,
-            budget=Budget(aimed_s=plan.aimed_s, limit_s=plan.limit_s, began=time.monotonic()),
-            size=request.size,
-            force=request.force,
-            references=str(references) if request.check else None,
-            variables=compilers.environment(Path(folder, "compiled"), compiler),
-            no_compiler=compilers.why_not(compiler),
-            memory_bytes=seen.conditions.memory_available_bytes,
-            greeted=recorder.greeted,
-            moment=functools.partial(read_moment, brief_probe()),
-            peaks=_peaks(head.machine),
-            cases={case.key: case for case in earlier.cases} if earlier else {},
-            done=earlier.done if earlier else set(),
-        )
+        progress = _progress(request, plan, watcher, recorder, seen, head, earlier, Path(folder))
         finished = run_plan(progress)
         took_s = time.monotonic() - progress.budget.began
     assert recorder.run_id is not None  # noqa: S101 - every planned case has been saved
@@ -172,6 +152,39 @@ def sit(
         took_s=took_s,
         spent_s=progress.spent_s,
         conditions=(head.conditions_before, seen.conditions, after),
+    )
+
+
+def _progress(
+    request: Request,
+    plan: Plan,
+    watcher: Watcher,
+    recorder: Recorder,
+    seen: Seen,
+    head: RunHead,
+    earlier: Earlier | None,
+    folder: Path,
+) -> Progress:
+    """The state of a run at its beginning; what belongs to the run alone lies in ``folder``."""
+    references, compiler = folder / "references", compilers.find()
+    references.mkdir()
+    return Progress(
+        plan=plan,
+        machine=head.machine,
+        save=recorder.save,
+        watcher=watcher,
+        budget=Budget(aimed_s=plan.aimed_s, limit_s=plan.limit_s, began=time.monotonic()),
+        size=request.size,
+        force=request.force,
+        references=str(references) if request.check else None,
+        variables=compilers.environment(folder / "compiled", compiler),
+        no_compiler=compilers.why_not(compiler),
+        memory_bytes=seen.conditions.memory_available_bytes,
+        greeted=recorder.greeted,
+        moment=functools.partial(read_moment, brief_probe()),
+        peaks=_peaks(head.machine),
+        cases={case.key: case for case in earlier.cases} if earlier else {},
+        done=earlier.done if earlier else set(),
     )
 
 

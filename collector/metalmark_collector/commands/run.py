@@ -23,6 +23,11 @@ from ..plan import Plan
 from ..resume import Earlier
 
 _INTERRUPTED = 130
+_ITS_REPORTER = "--resume keeps the reporter that a run began with; leave out --no-reporter."
+_MEASURING = (
+    "A run is measuring on this machine right now, and it may be the one to continue. Wait until it has ended, or end "
+    "it with Ctrl-C, which keeps what it has measured."
+)
 
 
 def run(
@@ -65,19 +70,14 @@ def run(
     probe = local_probe()
     seen = look(probe)
     if go_on and no_reporter:
-        raise UsageProblem("--resume keeps the reporter that a run began with; leave out --no-reporter.")
+        raise UsageProblem(_ITS_REPORTER)
     plan_of = functools.partial(_continued if go_on else _planned, request, seen, effort, db)
     if only_estimate:
-        engine, plan, earlier = plan_of()
-        found = estimate.estimate(engine, plan, seen.machine, earlier.done if earlier else ())
-        estimate.show(found, as_json=as_json)
+        _estimate(*plan_of(), seen, as_json=as_json)
         return
     with alone() as claimed:
         if go_on and not claimed:
-            raise UsageProblem(
-                "A run is measuring on this machine right now, and it may be the one to continue. Wait until it has "
-                "ended, or end it with Ctrl-C, which keeps what it has measured."
-            )
+            raise UsageProblem(_MEASURING)
         engine, plan, earlier = plan_of()
         named = None if no_reporter or earlier else reporter.own(seen.machine)
         ended = _measure(engine, request, plan, probe, seen, earlier, alone=claimed, reporter=named)
@@ -88,6 +88,11 @@ def run(
 
 
 _Planned = tuple[sa.Engine, Plan, Earlier | None]
+
+
+def _estimate(engine: sa.Engine, plan: Plan, earlier: Earlier | None, seen: Seen, *, as_json: bool) -> None:
+    found = estimate.estimate(engine, plan, seen.machine, earlier.done if earlier else ())
+    estimate.show(found, as_json=as_json)
 
 
 def _planned(request: sitting.Request, seen: Seen, _effort: Effort | None, db: str | None) -> _Planned:
