@@ -42,7 +42,7 @@ def main() -> int:
 def told(ended: Sitting) -> float:
     """Print where the time went, and give the share of the overhead."""
     spent = dict(ended.spent_s)
-    parts = spent | {"starting workers, and the rest": ended.took_s - sum(spent.values())}
+    parts = spent | {"the rest": ended.took_s - sum(spent.values())}
     for name, seconds in sorted(parts.items(), key=lambda part: -part[1]):
         print(f"{name:32} {seconds:8.1f} s {seconds / ended.took_s:7.1%}")
     overhead = 1 - sum(spent.get(name, 0.0) for name in USEFUL) / ended.took_s

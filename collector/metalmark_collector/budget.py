@@ -1,5 +1,7 @@
 """Time shared out over the cases that are left, so that a run ends within its budget."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from metalmark_db.record import Workload
@@ -8,8 +10,8 @@ from metalmark_db.words import Task
 BUILD_S = 1.5  # building a model, moving it, importing its library
 MIN_ITERATIONS = 5  # first call, calibration and three samples
 SHORTEST_S = 2.0
-LONGEST_SHARE_S = 20.0
-LONGEST_NEEDS = 3.0  # times its least need, which is for three samples: a slow case gets ten, where there is time
+MOST_ITERATIONS = 60.0  # that a slow case makes use of, beside its least: all samples, and the warming up
+MOST_S = 6.0  # the same for one whose blocks hold many iterations
 _EFFICIENCY = 0.4  # of a workload, relative to a small matmul
 _BYTES_PER_S = 10e9  # before anything is known of the device's memory
 _CALL_S = 1e-4
@@ -39,6 +41,24 @@ def least_s(iteration: float) -> float:
     return BUILD_S + MIN_ITERATIONS * iteration
 
 
+def useful_s(iteration: float) -> float:
+    """Seconds beyond its least need that a case can make use of."""
+    return max(MOST_S, MOST_ITERATIONS * iteration)
+
+
+def level(spare: float, wishes: Sequence[float]) -> float:
+    """What each of many may have at most, so that together they take ``spare``: as water stands in uneven vessels.
+
+    Infinite where all have what they wish and something is left over.
+    """
+    for place, wish in enumerate(sorted(wishes)):
+        even = spare / (len(wishes) - place)
+        if wish > even:
+            return even
+        spare -= wish
+    return math.inf
+
+
 def check_iterations(workload: Workload) -> float:
     """What the comparison with the CPU costs on the device, in its iterations: training takes five steps more."""
     return _TRAINED if workload.task is Task.TRAIN else 1.0
@@ -66,14 +86,15 @@ class Budget:
         """Seconds until the limit."""
         return self.began + self.limit_s - now
 
-    def share_s(self, now: float, this: float, others: float, count: int) -> float:
-        """Seconds for the next case, whose least need is ``this``; ``others`` is that of the ``count`` cases after it.
+    def share_s(self, now: float, need: float, others: float, wishes: Sequence[float]) -> float:
+        """Seconds for the next case, whose least need is ``need``; ``others`` is that of all cases after it.
 
-        Every case gets its least need and an equal part of what the aim leaves over. Where the aim
-        is too short for all of them, the limit is shared out in proportion.
+        What the aim leaves over beyond the least needs is shared out evenly, except that no case gets
+        more of it than it can make use of: ``wishes`` says how much that is, of the next case first.
+        Where the aim is too short for all least needs, the limit is shared out in proportion.
         """
-        spare = self.began + self.aimed_s - now - this - others
+        spare = self.began + self.aimed_s - now - need - others
         if spare >= 0:
-            return min(this + spare / (count + 1), max(LONGEST_NEEDS * this, LONGEST_SHARE_S))
+            return need + min(wishes[0], level(spare, wishes))
         within_limit = self.left_s(now) * _RESERVE
-        return this if this + others <= within_limit else this * within_limit / (this + others)
+        return need if need + others <= within_limit else need * within_limit / (need + others)

@@ -82,12 +82,14 @@ def expect(
     }
     iterations = _iterations(list(left), machine, medians)
     least = _least(plan, machine, iterations, done)
-    most = {case: left[case] * _wanted_s(iterations[case]) for case in left}
+    beyond = {
+        case: max(0.0, _wanted_s(iterations[case]) - least[case] / rounds) for case, rounds in left.items() if rounds
+    }
     fixed = START_S * len({case.device for case in left if left[case]}) * plan.rounds
     fixed += plan.sustain_s * sum(case in plan.sustained for case in left if left[case])
     # The runner gives every case its least need, and shares out what the aim leaves over.
-    spare, wish = plan.aimed_s - fixed - sum(least.values()), sum(most.values()) - sum(least.values())
-    part = min(1.0, max(0.0, spare) / wish) if wish else 0.0
+    spare = max(0.0, plan.aimed_s - fixed - sum(least.values()))
+    each = budget.level(spare, [wish for case, wish in beyond.items() for _ in range(left[case])])
     expected = tuple(
         Expected(
             workload=case.workload,
@@ -95,10 +97,9 @@ def expect(
             precision=case.precision.value,
             mode=case.mode.value,
             iteration_s=iterations[case],
-            time_s=min(plan.limit_s, least[case] + part * (most[case] - least[case])),
+            time_s=min(plan.limit_s, least[case] + left[case] * min(wish, each)),
         )
-        for case in left
-        if left[case]
+        for case, wish in beyond.items()
     )
     total = min(plan.limit_s, fixed + sum(case.time_s for case in expected)) if expected else 0.0
     return Estimate(cases=expected, rounds=plan.rounds, time_s=total, limit_s=plan.limit_s, from_run=from_run)
@@ -178,6 +179,5 @@ def _format(case: Expected) -> str:
 
 
 def _wanted_s(iteration_s: float) -> float:
-    """Seconds of a case that can take its time."""
-    measured = _BLOCKS * max(iteration_s, _BLOCK_S)
-    return max(budget.least_s(iteration_s), min(budget.BUILD_S + measured, budget.LONGEST_SHARE_S))
+    """Seconds of a case that can take its time, and ends as soon as its samples tell enough."""
+    return max(budget.least_s(iteration_s), budget.BUILD_S + _BLOCKS * max(iteration_s, _BLOCK_S))

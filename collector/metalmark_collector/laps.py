@@ -7,6 +7,9 @@ from .clock import Clock
 # Everything else that a run spends is overhead: starting workers, comparing with the CPU, counting memory.
 BUILDING, WARMING_UP, SAMPLING = "building", "warming up", "sampling"
 CHECKING, COUNTING_MEMORY = "checking", "counting memory"
+# What the parent spends between cases.
+STARTING, ENDING = "starting workers", "ending workers"
+READING_STATE, STORING = "reading the machine's state", "storing"
 
 
 class Laps:

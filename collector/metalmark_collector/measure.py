@@ -1,6 +1,5 @@
 """The measuring loop: blocks of iterations on a device, timed so that the device has finished."""
 
-import gc
 import math
 import time
 from collections.abc import Callable
@@ -81,11 +80,7 @@ def measure(session: Session, number: int) -> Round:
         OverBudget: the time of the case ends before one block after the first call.
         Unsynchronized: a residual wait shows that synchronize did not wait.
     """
-    garbage.set_aside()
-    return _measure(session, number)
-
-
-def _measure(session: Session, number: int) -> Round:
+    garbage.collect()
     first = time_block(session, 1)
     session.lap(BUILDING)  # kernels, and in compile mode everything
     if session.compiles:  # which is no part of the time for measuring
@@ -120,9 +115,7 @@ def _measure(session: Session, number: int) -> Round:
 def time_block(session: Session, iterations: int) -> Block:
     """One block: enqueue all iterations, wait for the device, stop the clock; then read one element."""
     work, device, clock = session.work, session.device, session.clock
-    gc.collect()  # cheap: what was there before is set aside
-    gc.disable()
-    try:
+    with garbage.held_off():
         device.synchronize()
         start = clock.now_ns()
         for _ in range(iterations):
@@ -130,8 +123,6 @@ def time_block(session: Session, iterations: int) -> Block:
         enqueued = clock.now_ns()
         device.synchronize()
         stop = clock.now_ns()
-    finally:
-        gc.enable()
     device.read_element(output)
     residual = clock.now_ns() - stop
     return Block(max(1, stop - start), enqueued - start, residual)

@@ -25,6 +25,7 @@ PER_CALL_NS = 5_000_000  # below it the wait for the device is a good part of a 
 
 def perform(task: Task, device: Device, clock: Clock, beat: Beat) -> Done:
     """The answer to a task, with what the case left different in this process."""
+    garbage.set_aside()
     before = state.snapshot(device)
     answer = _answer(task, device, clock, beat)
     try:
@@ -58,7 +59,7 @@ def _answer(task: Task, device: Device, clock: Clock, beat: Beat) -> Done:
     finally:
         if task.mode is Mode.COMPILE:
             _forget_compiled()
-        garbage.clean_up()
+        garbage.collect()
 
 
 def _forget_compiled() -> None:

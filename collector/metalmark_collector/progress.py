@@ -1,8 +1,9 @@
 """What a run knows while it goes on, and what becomes of its cases."""
 
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -18,6 +19,7 @@ from metalmark_db.words import Mode, Outcome, Reason
 from . import budget
 from .budget import Budget
 from .costs import Costs
+from .laps import READING_STATE, STORING
 from .messages import Hello
 from .plan import Plan, Planned
 from .process import Worker
@@ -83,11 +85,20 @@ class Progress:
     cases: dict[Key, Case] = field(default_factory=dict)
     saved: set[Key] = field(default_factory=set)
     to_come: list[Planned] = field(default_factory=list)
-    spent_s: Counter[str] = field(default_factory=Counter)  # by the workers, on each part of the work
+    spent_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))  # on each part of the work, as ``laps`` names them
     costs: Costs = field(init=False)  # what cases are thought to need
 
     def __post_init__(self) -> None:
         self.costs = Costs(self.plan, self.iteration_s, self._compiling_s, compares=self.references is not None)
+
+    @contextmanager
+    def spending(self, part: str) -> Iterator[None]:
+        """Count the time of a block as that of a part of the work."""
+        began = self.now()
+        try:
+            yield
+        finally:
+            self.spent_s[part] += self.now() - began
 
     def iteration_s(self, case: Planned) -> float:
         """Seconds of one iteration of a case: measured in an earlier round, else from what its device has shown."""
@@ -140,7 +151,8 @@ class Progress:
 
     def _moment(self) -> Moment | None:
         try:
-            found = self.moment()
+            with self.spending(READING_STATE):
+                found = self.moment()
             return None if found == Moment() else found  # nothing known is nothing to keep
         except Exception:  # noqa: BLE001 - whatever a system answers, what was measured counts more
             return None
@@ -148,7 +160,8 @@ class Progress:
     def keep(self, case: Case) -> None:
         """Store a case as it is now."""
         self.saved.discard(case.key)
-        self.save(case)
+        with self.spending(STORING):
+            self.save(case)
         self.saved.add(case.key)
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ from metalmark_db.words import Mode, Outcome, Reason
 
 from . import budget, memory, state
 from .judge import judge, overruled
+from .laps import ENDING, STARTING
 from .messages import Beat, Done, Hello, Task
 from .plan import Planned
 from .process import START_S, Death, Worker
@@ -105,8 +106,11 @@ class DeviceRound:
     def _start(self) -> None:
         first = self.greeting is None
         self.progress.watcher.starting(self.device)
-        self.worker = self.progress.start_worker(self.device, fallback=self.fallback, variables=self.progress.variables)
-        greeting = self.worker.greet(min(START_S if first else _RESTART_S, self._left_s()))
+        with self.progress.spending(STARTING):
+            self.worker = self.progress.start_worker(
+                self.device, fallback=self.fallback, variables=self.progress.variables
+            )
+            greeting = self.worker.greet(min(START_S if first else _RESTART_S, self._left_s()))
         if isinstance(greeting, Death):
             self.worker = None
             if greeting.timed_out and self._left_s() <= 0:
@@ -173,7 +177,8 @@ class DeviceRound:
 
     def _answered(self, case: Planned, done: Done, printed: str) -> Case:
         done, fallback_ops = overruled(done, printed)
-        self.progress.spent_s.update(done.spent_s)
+        for part, seconds in done.spent_s.items():
+            self.progress.spent_s[part] += seconds
         self.progress.costs.tried(case)
         if done.round is not None:
             self.progress.learn(case, done.round)
@@ -224,15 +229,20 @@ class DeviceRound:
 
     def _share_s(self, case: Planned) -> float:
         progress = self.progress
-        this = progress.costs.need_s(case)
-        planned = case in progress.to_come  # a second try with fallback is not
-        others = progress.costs.needs_s(progress.to_come) - (this if planned else 0.0)
-        return progress.budget.share_s(progress.now(), this, others, len(progress.to_come) - planned)
+        need = progress.costs.need_s(case)
+        after = list(progress.to_come)
+        others = progress.costs.needs_s(after)
+        if case in after:  # a second try with fallback is not
+            after.remove(case)
+            others -= need
+        wishes = [budget.useful_s(progress.iteration_s(one)) for one in (case, *after)]
+        return progress.budget.share_s(progress.now(), need, others, wishes)
 
     def _left_s(self) -> float:
         return self.progress.budget.left_s(self.progress.now()) - _GRACE_S
 
     def _drop(self) -> None:
         if self.worker is not None:
-            self.worker.close()
+            with self.progress.spending(ENDING):
+                self.worker.close()
             self.worker = None

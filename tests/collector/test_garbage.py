@@ -1,4 +1,4 @@
-"""Garbage is collected between cases, and what torch has loaded is walked over once a case only."""
+"""Garbage is collected between cases, and what torch has loaded is never walked over."""
 
 import gc
 import weakref
@@ -7,6 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from metalmark_collector import garbage
+from metalmark_collector.devices.fake import FakeDevice, steady
+from metalmark_collector.messages import Task
+from metalmark_collector.perform import perform
+from metalmark_db.words import Mode, Outcome, Precision
 
 
 class Ring:
@@ -29,13 +33,41 @@ def test_what_is_set_aside_is_no_longer_walked_over() -> None:
     assert len(gc.get_objects()) < 5_000
 
 
-def test_cleaning_up_frees_what_was_set_aside_while_it_was_in_use() -> None:
-    ring = Ring()
+def test_garbage_that_a_case_made_is_freed_when_it_has_ended() -> None:
     garbage.set_aside()
+    ring = Ring()
+    garbage.collect()  # as when its timing begins: what is in use becomes old
     gone = weakref.ref(ring)
     del ring
-    gc.collect()
+    with garbage.held_off():
+        pass
     assert gone() is not None
-    garbage.clean_up()
+    garbage.collect()
     assert gone() is None
-    assert gc.get_freeze_count() > 10_000
+
+
+def test_before_a_block_what_the_last_one_left_is_freed_and_in_it_nothing_is() -> None:
+    left = weakref.ref(Ring())
+    assert left() is not None
+    with garbage.held_off():
+        assert left() is None
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_all_the_time_of_a_case_what_was_there_before_is_set_aside() -> None:
+    frozen: list[int] = []
+    device = FakeDevice(script=steady(20_000_000))
+    task = Task(
+        workload="matmul-2048",
+        precision=Precision.FP32,
+        seed=1,
+        round_number=0,
+        share_s=3.0,
+        mode=Mode.EAGER,
+        size="tiny",
+        mark="mark",
+    )
+    answer = perform(task, device, device.clock, lambda _: frozen.append(gc.get_freeze_count()))
+    assert answer.outcome is Outcome.OK
+    assert min(frozen) > 10_000

@@ -146,20 +146,28 @@ def test_gpu_idle_clock_is_kept_up_by_blocks_back_to_back(monkeypatch: pytest.Mo
     assert max(gaps) <= min(samples.block_ns) / 1000
 
 
-def test_collecting_garbage_between_blocks_never_walks_what_was_there_before_the_case() -> None:
+def test_collecting_garbage_between_blocks_never_walks_what_was_there_before_them() -> None:
     """Loaded libraries make that walk longer than a block, and the device would idle meanwhile."""
-    frozen: list[int] = []
+    generations: list[list[int]] = []
 
-    def look() -> torch.Tensor:
-        frozen.append(gc.get_freeze_count())
+    def work() -> torch.Tensor:
+        generations.append([])
         return torch.ones(2)
 
-    work = session(FakeDevice(script=steady(150 * MS)), look, seconds=60)
-    measure(work, 0)
-    per_call(work)
-    sustain(work, 150e6, 5)
-    assert min(frozen) > 10_000
-    gc.unfreeze()
+    def walked(phase: str, info: dict[str, int]) -> None:
+        if phase == "start" and generations:
+            generations[-1].append(info["generation"])
+
+    at_hand = session(FakeDevice(script=steady(150 * MS)), work, seconds=60)
+    gc.callbacks.append(walked)
+    try:
+        measure(at_hand, 0)
+        per_call(at_hand)
+        sustain(at_hand, 150e6, 5)
+    finally:
+        gc.callbacks.remove(walked)
+    assert sum(map(len, generations)) > 20
+    assert {one for after in generations for one in after} <= {0, 1}
 
 
 def test_a_device_that_slows_down_when_idle_is_measured_at_work() -> None:
