@@ -16,7 +16,6 @@ _EFFICIENCY = 0.4  # of a workload, relative to a small matmul
 _BYTES_PER_S = 10e9  # before anything is known of the device's memory
 _CALL_S = 1e-4
 _TRAINED = 5 + 1 / 3  # five steps, and a forward pass for the output
-_ONE_STEP = 1 + 1 / 3
 OWN_SAMPLES = 2  # of the CPU's own fp32, held against float64: enough to show a fault, and all that time allows
 DOUBLE = 2.0  # float64 takes about twice as long
 # Seconds to compile on two slow cores, where ResNet-18 took 26 and 52; what a run measured replaces it.
@@ -62,11 +61,6 @@ def level(spare: float, wishes: Sequence[float]) -> float:
 def check_iterations(workload: Workload) -> float:
     """What the comparison with the CPU costs on the device, in its iterations: training takes five steps more."""
     return _TRAINED if workload.task is Task.TRAIN else 1.0
-
-
-def reference_iterations(workload: Workload) -> float:
-    """What the CPU's result costs, in iterations of the whole batch on the CPU."""
-    return _ONE_STEP if workload.task is Task.TRAIN else 1.0
 
 
 def measuring_s(share: float) -> float:

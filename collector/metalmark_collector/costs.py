@@ -72,9 +72,10 @@ class Costs:
         """Seconds of the comparison of a case with the CPU."""
         if not self.compares:
             return 0.0
-        # A training is compared without dropout, for which it is compiled anew.
-        again = self.compile_s(case) / 2 if case.facts.task is Task.TRAIN else 0.0
-        iterations = 1.0 if case.key in self.compared else budget.check_iterations(case.facts)
+        seen = case.key in self.compared
+        # A training is compared without dropout, for which it is compiled anew, once.
+        again = self.compile_s(case) / 2 if case.facts.task is Task.TRAIN and not seen else 0.0
+        iterations = 1.0 if seen else budget.check_iterations(case.facts)
         there = _part(case) * iterations * self.iteration_s(case)
         kept = _reference(case) in self.referenced
         return there + again + (0.0 if kept else min(self.reference_s(case), self.reference_most_s))
@@ -83,7 +84,7 @@ class Costs:
         """Seconds that the CPU takes for its result of the whole batch, kept or not."""
         on_cpu = msgspec.structs.replace(case, device="cpu", precision=Precision.FP32, mode=Mode.EAGER)
         double = budget.DOUBLE if is_own(case) else 1.0
-        return _part(case) * double * budget.reference_iterations(case.facts) * self.iteration_s(on_cpu)
+        return _part(case) * double * self.iteration_s(on_cpu)
 
 
 def is_own(case: Planned) -> bool:

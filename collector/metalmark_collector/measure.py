@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import median
 
+import msgspec
+
 from metalmark_db.record import Round, Sustained
 from metalmark_db.stats import LOOKS, is_enough
 from metalmark_db.words import Reason
@@ -140,17 +142,20 @@ def sustain(session: Session, iteration_ns: float, seconds: float) -> Sustained:
     iterations = max(1, round(SUSTAINED_BLOCK_NS / iteration_ns))
     end_ns = session.clock.now_ns() + int(seconds * 1e9)
     blocks: list[int] = []
-    before = session.device.energy()
+    before, began_ns = session.device.energy(), session.clock.now_ns()
     while not blocks or session.clock.now_ns() < end_ns:
         blocks.append(time_block(session, iterations).elapsed_ns)
         session.between(len(blocks))
-    after = session.device.energy()
+    ended_ns, after = session.clock.now_ns(), session.device.energy()
     session.lap(SAMPLING)
-    return Sustained(
-        iterations=iterations,
-        block_ns=tuple(blocks),
-        energy_j=(after[0] - before[0]) / 1e3 if before and after else None,
-        energy_source=after[1] if before and after else None,
+    found = Sustained(iterations=iterations, block_ns=tuple(blocks))
+    if before is None or after is None:
+        return found
+    return msgspec.structs.replace(
+        found,
+        energy_j=(after[0] - before[0]) / 1e3,
+        energy_source=after[1],
+        energy_s=(ended_ns - began_ns) / 1e9,
     )
 
 

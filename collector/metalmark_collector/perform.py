@@ -27,7 +27,8 @@ def perform(task: Task, device: Device, clock: Clock, beat: Beat) -> Done:
     """The answer to a task, with what the case left different in this process."""
     garbage.set_aside()
     before = state.snapshot(device)
-    answer = _answer(task, device, clock, beat)
+    laps = Laps(clock)
+    answer = msgspec.structs.replace(_answer(task, device, clock, beat, laps), spent_s=laps.seconds)
     try:
         after = state.snapshot(device)
     except RuntimeError:  # a device that an error has left unusable
@@ -35,10 +36,9 @@ def perform(task: Task, device: Device, clock: Clock, beat: Beat) -> Done:
     return msgspec.structs.replace(answer, changed=state.changed(before, after))
 
 
-def _answer(task: Task, device: Device, clock: Clock, beat: Beat) -> Done:
+def _answer(task: Task, device: Device, clock: Clock, beat: Beat, laps: Laps) -> Done:
     entry = WORKLOADS[task.workload]
     flags: list[str] = []
-    laps = Laps(clock)
     job = entry.job(device, task.precision, task.seed, task.size, task.mode)
     try:
         device.reset_peak()
@@ -85,7 +85,6 @@ def _compared(done: Done, task: Task, entry: Entry, job: Job, prepared: Prepared
         estimate_s=task.reference_estimate_s,
     )
     laps.lap(CHECKING)
-    done = msgspec.structs.replace(done, spent_s=laps.seconds)
     if wrong is None:
         return msgspec.structs.replace(done, truth=truth)
     return msgspec.structs.replace(done, outcome=Outcome.WRONG_RESULT, detail=wrong, truth=truth)
@@ -115,7 +114,6 @@ def _measured(
         flags=tuple(flags),
         settings=dict(prepared.settings),
         sustained=sustained,
-        spent_s=laps.seconds,
         round=msgspec.structs.replace(
             samples,
             per_call_ns=calls,

@@ -46,18 +46,24 @@ class Worker:
     ) -> None:
         task_read, self._tasks = os.pipe()
         self._messages, message_write = os.pipe()
-        self._process = subprocess.Popen(
-            [sys.executable, *program, kind, str(task_read), str(message_write)],
-            pass_fds=(task_read, message_write),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=_environment(fallback=fallback) | dict(variables),
-            start_new_session=True,  # Ctrl-C reaches the parent alone, and whatever a case leaves behind is found
-        )
+        with contextlib.ExitStack() as unstarted:
+            for descriptor in (self._tasks, self._messages):
+                unstarted.callback(os.close, descriptor)
+            try:
+                self._process = subprocess.Popen(
+                    [sys.executable, *program, kind, str(task_read), str(message_write)],
+                    pass_fds=(task_read, message_write),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    env=_environment(fallback=fallback) | dict(variables),
+                    start_new_session=True,  # Ctrl-C reaches the parent alone, and what a case leaves behind is found
+                )
+            finally:
+                os.close(task_read)
+                os.close(message_write)
+            unstarted.pop_all()
         os.set_blocking(self._tasks, False)
-        os.close(task_read)
-        os.close(message_write)
         self._receiver = Receiver(self._messages, MESSAGES)
         self._stdout, self._stderr = _Tail(self._process.stdout), _Tail(self._process.stderr)
         self._death: Death | None = None

@@ -85,7 +85,8 @@ class Progress:
     cases: dict[Key, Case] = field(default_factory=dict)
     saved: set[Key] = field(default_factory=set)
     to_come: list[Planned] = field(default_factory=list)
-    spent_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))  # on each part of the work, as ``laps`` names them
+    # Seconds spent on each part of the work, as ``laps`` names them.
+    spent_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     costs: Costs = field(init=False)  # what cases are thought to need
 
     def __post_init__(self) -> None:

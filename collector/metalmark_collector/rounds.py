@@ -158,6 +158,7 @@ class DeviceRound:
     def _task(self, case: Planned, share_s: float) -> Task:
         progress, plan = self.progress, self.progress.plan
         sustained = self.number == plan.rounds - 1 and case in plan.sustained
+        earlier = progress.cases.get(case.key)
         enough = self._left_s() > 2 * share_s + plan.sustain_s  # else the samples would go with the minute
         return Task(
             workload=case.workload,
@@ -168,7 +169,7 @@ class DeviceRound:
             mode=case.mode,
             size=self.progress.size,
             references=progress.references,
-            brief=case.key in progress.costs.compared,
+            brief=earlier is not None and earlier.truth is not None,
             reference_s=progress.costs.reference_most_s,
             reference_estimate_s=progress.costs.reference_s(case),
             sustain_s=plan.sustain_s if sustained and enough else 0.0,

@@ -63,7 +63,7 @@ def _minutes(cases: Sequence[Case]) -> Iterator[Minute]:
         ratio = None if case.sustained is None else sustained_ratio(case.rounds, case.sustained)
         if case.sustained is None or summary is None or ratio is None:
             continue
-        energy, seconds = case.sustained.energy_j, sum(case.sustained.block_ns) / 1e9
+        energy, seconds = case.sustained.energy_j, case.sustained.energy_s
         yield Minute(
             workload=case.workload,
             device=case.device,
@@ -71,5 +71,5 @@ def _minutes(cases: Sequence[Case]) -> Iterator[Minute]:
             mode=case.mode,
             burst_s=summary.median_s,
             ratio=ratio,
-            watts=None if energy is None else energy / seconds,
+            watts=energy / seconds if energy is not None and seconds else None,
         )

@@ -185,6 +185,9 @@ class Sustained(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     block_ns: Annotated[tuple[Count, ...], meaning("Duration of each timed block, in order", unit="ns")]
     energy_j: Annotated[float | None, meaning("Energy that the device took meanwhile", unit="J")] = None
     energy_source: Annotated[Text | None, meaning("Which counter the energy comes from")] = None
+    energy_s: Annotated[
+        float | None, meaning("Time in which it was taken, the pauses between the blocks included", unit="s")
+    ] = None
 
 
 class Case(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

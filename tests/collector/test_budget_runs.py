@@ -20,7 +20,7 @@ from metalmark_collector.progress import Progress
 from metalmark_collector.runner import run_plan
 from metalmark_collector.workloads import WORKLOADS
 from metalmark_collector.workloads.base import Job, Prepared
-from metalmark_db.record import Case, Machine, Round
+from metalmark_db.record import Case, Machine, Round, Truth
 from metalmark_db.words import Effort, Mode, Outcome, Reason
 
 M1_CPU = 0.5e12  # FLOP/s that a workload reaches
@@ -192,3 +192,23 @@ def test_slow_cases_are_measured_down_to_single_iterations_and_flagged() -> None
     slow = [case for case in cases.values() if case.rounds and len(case.rounds[0].block_ns) < 10]
     assert slow
     assert all("few_samples" in case.flags for case in slow)
+
+
+def test_a_comparison_is_brief_once_the_case_has_been_compared_and_not_before() -> None:
+    """A round that was not run, or that compared nothing, is none to rely on."""
+    truth = Truth(reference="cpu fp64", samples=1, error_norm=0.0, error_max=0.0, error_max_rms=0.0, tolerance=1e-4)
+    samples = Round(number=0, iterations=1, block_ns=(10**8,) * 6, first_call_ns=10**8)
+    compared = Done(outcome=Outcome.OK, round=samples, truth=truth)
+    answers = [Done(outcome=Outcome.NOT_RUN, reason=Reason.BUDGET, detail="no time"), compared, compared]
+    briefs: list[bool] = []
+
+    class Answering(ScriptedWorker):
+        def ask(self, task: Task, _limit_s: float, _on_beat: Callable[[Beat], None]) -> Done:
+            """The next answer."""
+            briefs.append(task.brief)
+            return answers[len(briefs) - 1]
+
+    clock = ScriptedClock()
+    plan = make_plan(Effort.STANDARD, ["cpu"], 1, only=["matmul-2048"])
+    assert run_plan(_progress(plan, clock, lambda *_, **__: Answering(FakeDevice(clock=clock), M1_CPU)))
+    assert briefs == [False, False, True]

@@ -159,13 +159,18 @@ def test_between_blocks_the_watcher_is_called_and_never_inside_one(session: Make
 
 def test_a_minute_of_work_takes_the_energy_that_its_device_counts(session: MakeSession) -> None:
     counted = session(steady(7 * MS), watts=20.0)
+    assert isinstance(counted.clock, ScriptedClock)
+    pause = counted.clock.advance
+    counted.between = lambda _: pause(10 * MS)  # as when the screen is drawn
     minute = engine.sustain(counted, 7 * MS, 60)
     seconds = sum(minute.block_ns) / 1e9
-    assert 60 <= seconds < 62
-    assert minute.energy_j == pytest.approx(20 * seconds, rel=0.02)
+    assert 55 <= seconds < 60
+    assert minute.energy_s is not None
+    assert 60 <= minute.energy_s < 62
+    assert minute.energy_j == pytest.approx(20 * minute.energy_s, rel=1e-3)
     assert minute.energy_source == "script"
     silent = engine.sustain(session(steady(7 * MS)), 7 * MS, 1)
-    assert (silent.energy_j, silent.energy_source) == (None, None)
+    assert (silent.energy_j, silent.energy_source, silent.energy_s) == (None, None, None)
 
 
 def test_the_parts_of_the_work_add_up_to_its_time(session: MakeSession) -> None:

@@ -167,3 +167,11 @@ def test_when_memory_runs_out_the_system_ends_the_worker_before_its_parent(start
         return int(Path(f"/proc/{pid}/oom_score_adj").read_text(encoding="ascii"))
 
     assert score(start().pid) > score("self")
+
+
+def test_a_worker_that_cannot_be_started_leaves_no_pipe_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = psutil.Process().num_fds()
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(FileNotFoundError):
+        Worker("cpu")
+    assert psutil.Process().num_fds() == before

@@ -316,3 +316,16 @@ def test_in_later_rounds_the_output_of_a_training_is_compared_without_its_steps(
         assert found is not None
         assert (found.losses, found.loss_error) == (None, None)
         assert device.iterations == before + 1
+
+
+def test_what_would_have_to_be_compiled_anew_without_its_dropout_is_compared_in_the_first_round_only(
+    folder: Path,
+) -> None:
+    device = FakeDevice()
+    entry = WORKLOADS["bert-base-train-t128-b4"]
+    job = entry.job(device, Precision.FP32, 1, "tiny", Mode.COMPILE)
+    assert truth.check_case(entry, job, folder, prepared=entry.prepare(job), brief=True) == (None, None)
+    assert device.iterations == 0
+    found, wrong = truth.check_case(entry, replace(job, mode=Mode.EAGER), folder, brief=True)
+    assert found is not None
+    assert wrong is None

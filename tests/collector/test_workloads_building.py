@@ -144,3 +144,22 @@ def test_a_training_that_was_measured_begins_again_as_if_it_were_fresh(name: str
     assert [float(measured.step()) for _ in range(3)] == [float(fresh.step()) for _ in range(3)]
     measured.restart(1)
     assert measured.output().shape[0] == 1
+
+
+def test_the_numbers_of_an_operation_are_drawn_once_for_the_device_and_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    draws: list[tuple[int, ...]] = []
+    real = weights.normal
+
+    def normal(shape: tuple[int, ...], numbers: torch.Generator) -> torch.Tensor:
+        draws.append(shape)
+        return real(shape, numbers)
+
+    monkeypatch.setattr(weights, "normal", normal)
+    weights.forget()
+    one = weights.drawn_once((2, 64), 1)
+    assert torch.equal(weights.drawn_once((2, 64), 1), one)
+    assert draws == [(2, 64)]
+    assert not torch.equal(weights.drawn_once((2, 64), 2), one)
+    weights.drawn(_job(), BERT)  # of two things drawn the last alone is kept
+    weights.drawn_once((2, 64), 2)
+    assert draws == [(2, 64)] * 3

@@ -39,7 +39,7 @@ def test_foreign_keys_are_enforced_and_the_journal_is_a_wal(engine: sa.Engine) -
         )
 
 
-@pytest.mark.parametrize("revision", ["0001", "0002", "0003"])
+@pytest.mark.parametrize("revision", ["0001", "0002", "0003", "0004"])
 def test_an_older_database_is_migrated_and_keeps_its_runs(tmp_path: Path, revision: str) -> None:
     path = tmp_path / "old.sqlite"
     old = sa.create_engine(f"sqlite:///{path}")

@@ -49,7 +49,8 @@ def check_case(
         job: what is or was measured.
         folder: where the CPU's results are kept, one folder for all workers of a run.
         prepared: the work that is or was measured.
-        brief: of a training, compare the output alone, without the five steps.
+        brief: of a training, compare the output alone, without the five steps, and nothing where that would
+            have to be compiled once more.
         time_s: what the CPU may take for its result, if it is not kept already.
         estimate_s: what it would take for the whole batch.
     """
@@ -61,6 +62,8 @@ def check_case(
         seen = _trained(work, part, brief) if entry.facts.task is Task.TRAIN else _first(work.output(), part)
     finally:
         work.close()
+    if seen is None:
+        return None, None
     try:
         expected = reference(entry, part, folder, double=own)
     finally:
@@ -88,10 +91,12 @@ def _first(output: torch.Tensor, part: Job) -> Seen:
     return Seen(output if part.samples is None else output[: part.samples])
 
 
-def _trained(work: Prepared, part: Job, brief: bool) -> Seen:
+def _trained(work: Prepared, part: Job, brief: bool) -> Seen | None:
     assert work.gradient_norm is not None  # noqa: S101 - every training has one, as the next
     assert work.restart is not None  # noqa: S101
-    work.restart(part.samples)
+    had_dropout = work.restart(part.samples)
+    if brief and had_dropout and part.mode is Mode.COMPILE:
+        return None
     output = work.output()
     if brief:
         return Seen(output)

@@ -56,14 +56,13 @@ def _compute(entry: Entry, job: Job, *, double: bool) -> Reference:
     on_cpu = replace(job, device=Cpu(), precision=Precision.FP32, mode=Mode.EAGER, dropout=False, double=double)
     work = entry.prepare(on_cpu)
     try:
-        output = work.output().clone()
-        learned: tuple[float | None, float | None] = (None, None)
-        if work.backward is not None and work.gradient_norm is not None:
-            learned = float(work.backward()), work.gradient_norm()
+        samples = job.batch if job.samples is None else job.samples
+        if work.learn is None or work.gradient_norm is None:
+            return Reference(samples, double, work.output().clone())
+        output, loss = work.learn()
+        return Reference(samples, double, output, float(loss), work.gradient_norm())
     finally:
         work.close()
-    samples = job.batch if job.samples is None else job.samples
-    return Reference(samples, double, output, *learned)
 
 
 def _read(path: Path, job: Job, *, double: bool) -> Reference | None:

@@ -83,9 +83,11 @@ class Prepared:
     close: Callable[[], None]  # drops every reference, so that memory can be given back
     settings: Mapping[str, bool | str] = field(default_factory=dict)  # the switches that were set for it
     gradient_norm: Callable[[], float] | None = None  # training: of the gradients that the last step left
-    backward: Work | None = None  # training: a step without the update, which needs no memory for the optimizer
-    # Training: back to before the first step, without dropout, with only so many samples of the batch.
-    restart: Callable[[int | None], None] | None = None
+    # Training: what ``output`` gives, and the loss, of a step without the update, which needs no optimizer's memory.
+    learn: Callable[[], tuple[torch.Tensor, torch.Tensor]] | None = None
+    # Training: back to before the first step, without dropout, with only so many samples of the batch;
+    # says whether there was dropout, so that what was compiled no longer fits.
+    restart: Callable[[int | None], bool] | None = None
     weights: Callable[[], Sequence[torch.Tensor]] = tuple  # one of each layer that has any, first layer first
 
 

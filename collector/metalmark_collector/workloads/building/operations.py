@@ -5,7 +5,7 @@ import torch
 from ..base import Job, Prepared
 from .formats import converted
 from .steps import Held
-from .weights import generator, normal
+from .weights import drawn_once
 
 
 class Product(Held):
@@ -32,14 +32,11 @@ class Copy(Held):
 
 def matmul(job: Job, side: int) -> Prepared:
     """The product of two square matrices."""
-    numbers = generator(job.seed + 1)
-    left, right = (
-        normal((side, side), numbers).to(device=job.device.torch_device(), dtype=converted(job)) for _ in range(2)
-    )
+    left, right = drawn_once((2, side, side), job.seed + 1).to(device=job.device.torch_device(), dtype=converted(job))
     return Product(left, right).prepared()
 
 
 def copy(job: Job, count: int) -> Prepared:
     """The copy of ``count`` numbers."""
-    source = normal((count,), generator(job.seed + 1))
+    source = drawn_once((count,), job.seed + 1)
     return Copy(source.to(device=job.device.torch_device())).prepared()  # exact, so that float64 adds nothing

@@ -109,21 +109,22 @@ class Training(Modelled):
 
     def step(self) -> torch.Tensor:
         """One training step; gives the loss."""
-        loss = self.backward()
+        _, loss = self.learn()
         self.optimizer.step()
         return loss
 
-    def backward(self) -> torch.Tensor:
-        """A step without the update of the weights; gives the loss."""
+    def learn(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """A step without the update of the weights; gives the logits and the loss."""
         self.optimizer.zero_grad()
         with self.autocast():
-            loss = cross_entropy(self.forward(self.inputs).to(self.wide), self.labels)
+            output: torch.Tensor = self.forward(self.inputs)
+            loss = cross_entropy(output.to(self.wide), self.labels)
         if self.scale is None:
             loss.backward()  # type: ignore[no-untyped-call]
         else:
             (loss * self.scale).backward()  # type: ignore[no-untyped-call]
             torch._foreach_mul_(self._gradients(), 1 / self.scale)
-        return loss.detach()
+        return output.detach(), loss.detach()
 
     def output(self) -> torch.Tensor:
         """The logits of the next step, which is the first one's to compare; only running averages move."""
@@ -136,13 +137,13 @@ class Training(Modelled):
         norms = [float(torch.linalg.vector_norm(one.cpu(), dtype=torch.float64)) for one in self._gradients()]
         return float(torch.tensor(norms, dtype=torch.float64).norm())
 
-    def restart(self, samples: int | None) -> None:
-        """Go back to before the first step, without dropout and with the first ``samples`` of the batch alone."""
+    def restart(self, samples: int | None) -> bool:
+        """Go back to before the first step, with the first ``samples`` alone; without dropout, if there was any."""
         self.model.load_state_dict(self.first)
         self.optimizer.state.clear()
         self.optimizer.zero_grad()
-        without_dropout(self.model)
         self.inputs, self.labels = self.inputs[:samples], self.labels[:samples]
+        return without_dropout(self.model)
 
     def prepared(self) -> Prepared:
         """The work as the engine takes it."""
@@ -151,7 +152,7 @@ class Training(Modelled):
             output=self.output,
             close=vars(self).clear,
             gradient_norm=self.gradient_norm,
-            backward=self.backward,
+            learn=self.learn,
             restart=self.restart,
             weights=self.weights,
         )

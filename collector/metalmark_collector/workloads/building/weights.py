@@ -12,6 +12,7 @@ from ..base import Job, Network
 STATISTICS_SAMPLES = 8
 _KEPT_BYTES = 2**30
 _LAST: dict[tuple[Network, str, int, int], tuple[nn.Module, torch.Tensor]] = {}
+_LAST_NUMBERS: dict[tuple[tuple[int, ...], int], torch.Tensor] = {}
 NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
 
@@ -25,6 +26,23 @@ def normal(shape: tuple[int, ...], numbers: torch.Generator) -> torch.Tensor:
     return torch.randn(shape, generator=numbers, device="cpu")
 
 
+def drawn_once(shape: tuple[int, ...], seed: int) -> torch.Tensor:
+    """Standard normal numbers, not to be changed: the last are kept, for the CPU's result of what was measured."""
+    numbers = _LAST_NUMBERS.get((shape, seed))
+    if numbers is None:
+        numbers = normal(shape, generator(seed))
+    forget()
+    if numbers.nbytes <= _KEPT_BYTES:
+        _LAST_NUMBERS[shape, seed] = numbers
+    return numbers
+
+
+def forget() -> None:
+    """Keep nothing of what was drawn last."""
+    _LAST.clear()
+    _LAST_NUMBERS.clear()
+
+
 def drawn(job: Job, network: Network) -> tuple[nn.Module, torch.Tensor]:
     """The prepared model and its input, both on the CPU in single precision.
 
@@ -32,8 +50,9 @@ def drawn(job: Job, network: Network) -> tuple[nn.Module, torch.Tensor]:
     """
     wanted = _wanted(job, network)
     model, inputs = _LAST.get(wanted) or _draw(job, network)
-    _LAST.clear()
-    if sum(tensor.nbytes for tensor in model.state_dict().values()) <= _KEPT_BYTES:
+    forget()
+    # Nobody draws it after the CPU's double precision, the last to want it, which converts and so copies it.
+    if not job.double and sum(tensor.nbytes for tensor in model.state_dict().values()) <= _KEPT_BYTES:
         _LAST[wanted] = model, inputs
         model = copy.deepcopy(model)
     torch.manual_seed(job.seed)  # the stream of dropout, on every device
@@ -90,13 +109,17 @@ def shorten(model: nn.Module) -> None:
                 tensor.copy_(_short(tensor))
 
 
-def without_dropout(model: nn.Module) -> None:
-    """Switch dropout off for good, also where a model keeps its rate as a plain number."""
+def without_dropout(model: nn.Module) -> bool:
+    """Switch dropout off for good, also where a model keeps its rate as a plain number; whether there was any."""
+    rates: list[float] = []
     for module in model.modules():
         if isinstance(module, nn.Dropout):
+            rates.append(module.p)
             module.p = 0.0
         if isinstance(getattr(module, "dropout_prob", None), float):  # BERT's attention in transformers 4
+            rates.append(vars(module)["dropout_prob"])
             vars(module)["dropout_prob"] = 0.0
+    return any(rates)
 
 
 def layers(model: nn.Module) -> Sequence[torch.Tensor]:
