@@ -1,7 +1,9 @@
 """What a run will measure: cases by device, in an order drawn from the seed."""
 
+import difflib
 import random
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
@@ -94,14 +96,19 @@ def make_plan(
 ) -> Plan:
     """The plan of an effort, or of the workloads, precisions and modes that were asked for.
 
+    Args:
+        effort: how much.
+        devices: kinds, in the order of the first round.
+        seed: of the order, weights and inputs.
+        only: names of workloads, or patterns of names (``resnet*``), in place of the effort's own.
+        precisions: in place of the effort's own, where a workload has them.
+        modes: the same.
+
     Raises:
         UsageProblem: a workload is not in the suite, or nothing is left to measure.
     """
     settings = EFFORTS[effort]
-    for name in only:
-        if name not in WORKLOADS:
-            raise UsageProblem(f"There is no workload {name!r}. `metalmark workloads` lists what there is.")
-    names = tuple(dict.fromkeys(only)) or settings.workloads
+    names = tuple(dict.fromkeys(name for wanted in only for name in _named(wanted))) or settings.workloads
     cases = {
         device: tuple(
             Planned(workload=name, device=device, precision=precision, mode=mode)
@@ -129,6 +136,20 @@ def make_plan(
             "`metalmark workloads` lists the precisions of each."
         )
     return plan
+
+
+def _named(wanted: str) -> list[str]:
+    """The workloads of that name, or of that pattern, in the suite's order."""
+    found = [name for name in WORKLOADS if fnmatchcase(name, wanted)]
+    if found:
+        return found
+    is_pattern = any(sign in wanted for sign in "*?[")
+    near = [] if is_pattern else difflib.get_close_matches(wanted, WORKLOADS, n=1)
+    raise UsageProblem(
+        (f"No workload's name fits {wanted!r}." if is_pattern else f"There is no workload {wanted!r}.")
+        + (f" Did you mean {near[0]}?" if near else "")
+        + " `metalmark workloads` lists what there is."
+    )
 
 
 def _sustained(cases: Mapping[str, tuple[Planned, ...]], workloads: Sequence[str]) -> frozenset[Planned]:

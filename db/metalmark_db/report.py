@@ -10,6 +10,7 @@ from . import asides, output, queries
 from .errors import UsageProblem
 from .load import load_cases
 from .rows import ResultRow, RunRow
+from .series import BIMODAL
 from .terminal import gibibytes, harmless, seconds, significant
 
 _COLUMNS = (
@@ -28,6 +29,9 @@ _ALONE = ("workload", "device", "precision", "alone", "in a chain")
 _MINUTE = ("workload", "device", "precision", "short blocks", "at the end", "power")
 # What a narrow terminal can do without, first to last.
 _SHED = ("TFLOP/s", "per second", "95 % interval", "precision", "over CPU")
+
+_FEWEST = 6  # samples that the interval of a median takes
+_NAMED = 3  # cases in one remark
 
 
 def show_run(engine: sa.Engine, run_id: int | None, *, as_json: bool = False) -> None:
@@ -120,6 +124,15 @@ def _remarks(rows: Sequence[ResultRow]) -> list[str]:
     remarks = []
     if any(row.interval == "within one process" for row in rows):
         remarks.append("Intervals are within one process: another process may choose other kernels.")
-    if any("few_samples" in row.flags for row in rows):
+    without = [row for row in rows if row.median_s is not None and row.low_s is None]
+    apart = [row for row in without if BIMODAL in row.flags]
+    few = [row for row in without if row not in apart and row.samples < _FEWEST]
+    if apart:
+        named = ", ".join(f"{row.workload} on {row.device} in {row.precision}" for row in apart[:_NAMED])
+        more = f" and {len(apart) - _NAMED} more" if len(apart) > _NAMED else ""
+        remarks.append(f"Rounds far apart, so that the median says little and has no interval: {named}{more}.")
+    if few:
         remarks.append("A median without an interval has fewer than six samples: the run's time did not allow more.")
+    if len(apart) + len(few) < len(without):
+        remarks.append("A median of two rounds has no interval: that takes three, or one alone.")
     return remarks

@@ -30,6 +30,7 @@ def run_id(engine: sa.Engine, head: RunHead, workload: Workload, make_case: Make
         msgspec.structs.replace(
             make_case("cuda", (), Outcome.NOT_RUN), reason=Reason.MEMORY_ESTIMATE, flags=("few_samples",)
         ),
+        msgspec.structs.replace(make_case("mps", (20_000_000,) * 4), precision=Precision.FP16, flags=("few_samples",)),
     ):
         store.save_case(engine, number, case)
     return number
@@ -50,6 +51,31 @@ def test_the_table_has_median_interval_speed_up_and_outcome(
     assert any(row.endswith("ok (partly on the CPU)") for row in rows)
     assert rows[-2].startswith("Intervals are within one process")
     assert rows[-1].startswith("A median without an interval")
+
+
+def test_why_a_median_has_no_interval_is_said(
+    engine: sa.Engine, head: RunHead, workload: Workload, make_case: MakeCase, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def measured(precision: Precision, *blocks: int) -> Case:
+        rounds = tuple(
+            msgspec.structs.replace(make_case("mps", (block,) * 10).rounds[0], number=number)
+            for number, block in enumerate(blocks)
+        )
+        flags = ("bimodal",) if len(blocks) > 2 else ()
+        return msgspec.structs.replace(make_case("mps", (1,)), precision=precision, rounds=rounds, flags=flags)
+
+    number = store.begin_run(engine, head, [workload])
+    for case in (
+        measured(Precision.FP32, 20_000_000, 20_000_000),
+        measured(Precision.FP16, 20_000_000, 50_000_000, 20_000_000),
+        *(measured(one, 1, 9, 1) for one in (Precision.BF16, Precision.AMP_FP16, Precision.AMP_BF16)),
+    ):
+        store.save_case(engine, number, case)
+    report.show_run(engine, number)
+    *_, apart, two = capsys.readouterr().out.splitlines()
+    assert ": toy-infer on mps in amp_bf16, toy-infer on mps in amp_fp16, " in apart
+    assert apart.endswith(" and 1 more.")
+    assert two == "A median of two rounds has no interval: that takes three, or one alone."
 
 
 @pytest.mark.parametrize("width", [40, 60, 80])
@@ -75,7 +101,7 @@ def test_json_holds_the_run_and_its_rows(engine: sa.Engine, run_id: int, capsys:
     report.show_run(engine, None, as_json=True)
     found = json.loads(capsys.readouterr().out)
     assert found["run"]["run_id"] == run_id
-    assert len(found["results"]) == 5
+    assert len(found["results"]) == 6
 
 
 def test_a_run_that_is_not_there_is_named_with_those_that_are(engine: sa.Engine, run_id: int) -> None:

@@ -35,7 +35,10 @@ def run(
     device: Annotated[
         list[str] | None, typer.Option(help=f"Device to measure ({', '.join(devices.CHOICES)}); repeat for several.")
     ] = None,
-    workload: Annotated[list[str] | None, typer.Option(help="Only this workload; repeat for several.")] = None,
+    workload: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this workload, or those that fit a pattern ('resnet*'); repeat for several."),
+    ] = None,
     precision: Annotated[list[Precision] | None, typer.Option(help="Only this precision; repeat for several.")] = None,
     mode: Annotated[list[Mode] | None, typer.Option(help="Only this mode; repeat for both.")] = None,
     only_estimate: Annotated[
@@ -57,7 +60,7 @@ def run(
     Nothing is downloaded and nothing is sent anywhere. Every case is stored as it ends; Ctrl-C keeps
     what was measured, and --resume goes on from there.
 
-    Examples: metalmark run; metalmark run --device cpu --workload matmul-2048; metalmark run --resume
+    Examples: metalmark run; metalmark run --device cpu --workload 'resnet*'; metalmark run --resume
     """
     request = sitting.Request(
         effort=effort or Effort.QUICK,
