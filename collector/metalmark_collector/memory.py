@@ -14,17 +14,14 @@ from .devices.base import Device
 _SPARE = 1.25
 _FLOAT = 4
 _SAMPLING_S = 0.001
-# Copies of the parameters: weights; with gradients and SGD's momentum; with Adam's two moments.
-_COPIES = {"inference": 1, "sgd": 3, "adam": 4}
 
 
-def needed_bytes(workload: Workload, kept_bytes_per_sample: int, optimizer: str) -> int:
+def needed_bytes(workload: Workload, kept_bytes_per_sample: int, copies: int) -> int:
     """Estimate of the memory of a case: 1.25 x (parameters x 4 x copies + batch x bytes kept a sample).
 
-    ``optimizer`` is ``sgd`` or ``adam``; a workload that does not train keeps its weights alone. An
-    operation moves what its bytes say.
+    ``copies`` of the weights are in memory: training keeps gradients and what its optimizer remembers as
+    well. An operation moves what its bytes say.
     """
-    copies = _COPIES[optimizer if workload.task is Task.TRAIN else "inference"]
     weights = (workload.parameters or 0) * _FLOAT * copies
     moved = (workload.bytes_per_iteration or 0) if workload.task is Task.OPERATION else 0
     return int(_SPARE * (weights + workload.batch * kept_bytes_per_sample + moved))

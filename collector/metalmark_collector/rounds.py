@@ -217,7 +217,7 @@ class DeviceRound:
 
     def _needed_bytes(self, case: Planned) -> int:
         entry = WORKLOADS[case.workload]
-        return memory.needed_bytes(entry.facts, entry.kept_bytes_per_sample, entry.optimizer)
+        return memory.needed_bytes(entry.facts, entry.kept_bytes_per_sample, entry.copies)
 
     def _limit_bytes(self) -> int | None:
         if self.device == "cpu":

@@ -7,8 +7,10 @@ import pytest
 import torch
 
 from metalmark_collector.devices.fake import FakeDevice
+from metalmark_collector.efforts import EFFORTS
 from metalmark_collector.memory import needed_bytes, peak_bytes, process_peak_bytes
 from metalmark_collector.workloads import WORKLOADS
+from metalmark_db.words import Effort
 
 GIB = 2**30
 
@@ -23,22 +25,23 @@ def test_the_estimate_is_a_quarter_above_what_training_at_apples_batches_took(
     """The measured needs of the three models are known from other machines; the guard stays a little above them."""
     entry = WORKLOADS[workload]
     facts = msgspec.structs.replace(entry.facts, batch=batch)
-    assert needed_bytes(facts, entry.kept_bytes_per_sample, "sgd") / GIB == pytest.approx(1.25 * gib, rel=0.1)
+    assert needed_bytes(facts, entry.kept_bytes_per_sample, 3) / GIB == pytest.approx(1.25 * gib, rel=0.1)
 
 
-def test_every_quick_workload_fits_a_mac_with_8_gib() -> None:
-    """Metal's working set there is about 5.3 GB."""
-    for entry in WORKLOADS.values():
-        assert needed_bytes(entry.facts, entry.kept_bytes_per_sample, entry.optimizer) < 5.3e9, entry.facts.id
+@pytest.mark.parametrize(("effort", "working_set"), [(Effort.QUICK, 5.3e9), (Effort.STANDARD, 10.7e9)])
+def test_an_effort_fits_the_mac_that_it_is_made_for(effort: Effort, working_set: float) -> None:
+    """Metal's working set is about 5.3 GB of 8 GB and 10.7 of 16."""
+    for entry in map(WORKLOADS.__getitem__, EFFORTS[effort].workloads):
+        assert needed_bytes(entry.facts, entry.kept_bytes_per_sample, entry.copies) < working_set, entry.facts.id
 
 
 def test_inference_keeps_its_weights_alone_and_adam_two_copies_more() -> None:
     entry = WORKLOADS["lenet5-train-b128"]
-    assert entry.optimizer == "adam"
-    sgd, adam = (needed_bytes(entry.facts, 0, name) for name in ("sgd", "adam"))
+    assert entry.copies == 4
+    sgd, adam = (needed_bytes(entry.facts, 0, copies) for copies in (3, 4))
     assert adam == pytest.approx(sgd * 4 / 3, abs=2)
     resnet = WORKLOADS["resnet50-infer-b8"]
-    assert needed_bytes(resnet.facts, 0, "sgd") == pytest.approx(1.25 * 4 * 25_557_032, abs=2)
+    assert needed_bytes(resnet.facts, 0, resnet.copies) == pytest.approx(1.25 * 4 * 25_557_032, abs=2)
 
 
 def test_the_peak_of_a_process_is_in_bytes_on_every_system(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from metalmark_collector.devices.fake import FakeDevice, Script, drifting, stead
 from metalmark_collector.fingerprint import local_probe, read_conditions, read_software, replay_probe
 from metalmark_collector.measure import MAX_BLOCKS, Session, Unsynchronized, measure, per_call, sustain
 from metalmark_collector.process import Worker
-from metalmark_collector.workloads import WORKLOADS
+from metalmark_collector.workloads import FAMILIES, WORKLOADS
 from metalmark_db.plausible import Kind, is_beyond_peak
 from metalmark_db.record import Round, Workload
 from metalmark_db.series import case_flags, flag
@@ -221,6 +221,9 @@ def test_waiting_in_every_iteration_would_have_given_another_figure() -> None:
     assert misled.median_s == pytest.approx(10e-3, rel=0.01)
 
 
+FIRST = [variants[0].facts.id for variants in FAMILIES.values()]
+
+
 class Hollow(FakeDevice):
     """Its tensors have shapes and no values: whatever reads one, or lets a value decide a shape, fails."""
 
@@ -241,7 +244,11 @@ class Shapes(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch leave
         return func(*args, **(kwargs or {}))
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
+# What they measure is what it costs to read.
+READING = ("copy-from-device", "item")
+
+
+@pytest.mark.parametrize("name", [name for name in FIRST if name not in READING])
 def test_no_workload_reads_the_device_and_every_iteration_has_the_same_shapes(name: str) -> None:
     """Neither ``sync_in_loop`` nor ``recompile_per_shape`` can come from a workload itself."""
     prepared = WORKLOADS[name].build(Hollow(), Precision.FP32, seed=1, size="tiny")
@@ -254,6 +261,13 @@ def test_no_workload_reads_the_device_and_every_iteration_has_the_same_shapes(na
     prepared.close()
     assert iterations[0]
     assert iterations[0] == iterations[1]
+
+
+@pytest.mark.parametrize("name", READING)
+def test_the_two_that_are_there_to_read_do_read(name: str) -> None:
+    prepared = WORKLOADS[name].build(Hollow(), Precision.FP32, seed=1, size="tiny")
+    with pytest.raises((RuntimeError, NotImplementedError), match="meta tensor"):
+        prepared.step()
 
 
 def test_work_that_reads_the_device_fails_where_there_is_nothing_to_read() -> None:

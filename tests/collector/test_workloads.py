@@ -1,5 +1,6 @@
 """The suite: complete, described, and doing real work at size tiny on the CPU."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -12,12 +13,14 @@ import torch
 
 from metalmark_collector import devices, workloads
 from metalmark_collector.devices.fake import FakeDevice
-from metalmark_collector.workloads import WORKLOADS
+from metalmark_collector.workloads import FAMILIES, WORKLOADS
 from metalmark_collector.workloads.base import Entry, Prepared
 from metalmark_db.errors import UsageProblem
 from metalmark_db.words import Precision, Task
 
-TRAINED = [name for name, entry in WORKLOADS.items() if entry.facts.task is Task.TRAIN]
+# One variant of each family: those that differ in batch alone are the same tiny work.
+FIRST = [variants[0].facts.id for variants in FAMILIES.values()]
+TRAINED = [name for name in FIRST if WORKLOADS[name].facts.task is Task.TRAIN]
 
 
 @pytest.fixture(autouse=True)
@@ -40,11 +43,19 @@ def entry(request: pytest.FixtureRequest) -> Entry:
     return WORKLOADS[request.param]
 
 
+@pytest.fixture(params=FIRST)
+def first(request: pytest.FixtureRequest) -> Entry:
+    """One workload of each family."""
+    return WORKLOADS[request.param]
+
+
 def test_every_family_is_in_the_table() -> None:
-    folder = Path(workloads.__file__).parent
-    families = {path.stem for path in folder.glob("*.py")} - {"__init__", "base"}
-    described = {entry.builder.__module__.rpartition(".")[2] for entry in WORKLOADS.values()}
-    assert families == described
+    """Whatever module of the folder has entries is named in the table."""
+    names = {path.stem for path in Path(workloads.__file__).parent.glob("*.py")} - {"__init__"}
+    modules = [importlib.import_module(f"metalmark_collector.workloads.{name}") for name in sorted(names)]
+    entries = [entry for module in modules for entry in getattr(module, "ENTRIES", ())]
+    assert len(entries) == len(WORKLOADS) == 58
+    assert {entry.facts.id for entry in entries} == set(WORKLOADS)
 
 
 def test_every_workload_is_filed_under_its_own_id() -> None:
@@ -57,10 +68,27 @@ def test_no_two_workloads_share_a_title() -> None:
     assert len(set(titles)) == len(titles)
 
 
-def test_an_unknown_workload_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UsageProblem, match=r"no workload 'alexnet'.*lenet5-train-b128"):
-        workloads.entry("alexnet")
-    assert workloads.entry("matmul-2048") is WORKLOADS["matmul-2048"]
+def test_a_family_shares_all_but_batch_and_shape(entry: Entry) -> None:
+    """What a page says once of a family holds for each of its variants."""
+    others = [one.facts for one in FAMILIES[entry.facts.family or ""]]
+    for name in ("task", "source", "item", "model", "parameters", "loss", "optimizer", "description", "version"):
+        assert len({getattr(facts, name) for facts in others}) == 1
+    variants = [facts.variant for facts in others]
+    assert len(set(variants)) == len(variants)
+    assert (None not in variants) or len(variants) == 1
+    for facts in others:
+        assert facts.variant is None or facts.title.endswith(f", {facts.variant}")
+
+
+def test_a_training_says_how_it_learns(entry: Entry) -> None:
+    facts = entry.facts
+    assert facts.model
+    if facts.task is Task.TRAIN:
+        assert facts.loss == "cross-entropy"
+        assert re.match(r"(SGD|AdamW?), lr 0\.\d+", facts.optimizer or "")
+        assert entry.copies == (3 if "SGD" in str(facts.optimizer) else 4)
+    else:
+        assert (facts.loss, facts.optimizer, entry.copies) == (None, None, 1)
 
 
 def test_looking_a_workload_up_imports_no_torch() -> None:
@@ -83,9 +111,11 @@ def test_the_description_makes_a_page(entry: Entry) -> None:
 
 def test_items_are_what_one_iteration_handles(entry: Entry) -> None:
     facts = entry.facts
-    assert facts.items_per_iteration == facts.batch
+    tokens = int(facts.input_shape) if facts.item == "token" else 1
+    assert facts.items_per_iteration == facts.batch * tokens
     assert facts.source
-    assert facts.flops_per_iteration or facts.bytes_per_iteration
+    overheads = ("launch", "launch-chain-100", "item")  # which are next to no work
+    assert (facts.flops_per_iteration or facts.bytes_per_iteration) or facts.id in overheads
 
 
 def test_single_precision_is_measured_on_every_device(entry: Entry) -> None:
@@ -97,7 +127,7 @@ def test_inference_is_converted_and_training_uses_autocast(entry: Entry) -> None
     measured = set(entry.precisions["mps"]) - {Precision.FP32}
     converted, autocast = {Precision.FP16, Precision.BF16}, {Precision.AMP_FP16, Precision.AMP_BF16}
     assert measured <= (autocast if entry.facts.task is Task.TRAIN else converted)
-    assert measured or entry.facts.id == "copy-bandwidth"
+    assert measured or entry.facts.task is Task.OPERATION
     assert (Precision.TF32 in entry.precisions["cuda"]) is bool(measured)
 
 
@@ -113,9 +143,9 @@ def test_a_precision_that_is_not_measured_is_refused(entry: Entry) -> None:
         entry.build(devices.make("cpu"), Precision.TF32, seed=1, size="tiny")
 
 
-def test_tiny_work_is_finite_and_not_degenerate(entry: Entry) -> None:
+def test_tiny_work_is_finite_and_not_degenerate(first: Entry) -> None:
     """The output has a size, and its samples differ as their inputs do."""
-    prepared = built(entry)
+    prepared = built(first)
     output = prepared.output()
     samples = output.reshape(2, -1)
     assert torch.isfinite(output).all()
@@ -131,26 +161,26 @@ def test_building_and_running_prints_nothing(entry: Entry, capfd: pytest.Capture
     assert capfd.readouterr() == ("", "")
 
 
-def test_the_seed_alone_decides_weights_and_inputs(entry: Entry) -> None:
-    first, second, other = (built(entry, seed).output() for seed in (1, 1, 2))
-    assert torch.equal(first, second)
-    assert not torch.allclose(first, other)
+def test_the_seed_alone_decides_weights_and_inputs(first: Entry) -> None:
+    one, same, other = (built(first, seed).output() for seed in (1, 1, 2))
+    assert torch.equal(one, same)
+    assert not torch.allclose(one, other)
 
 
-def test_every_switch_is_recorded_with_the_work(entry: Entry) -> None:
-    assert built(entry).settings["cuda.matmul.allow_tf32"] is False
+def test_every_switch_is_recorded_with_the_work(first: Entry) -> None:
+    assert built(first).settings["cuda.matmul.allow_tf32"] is False
 
 
-def test_a_device_wraps_the_step_and_the_output(entry: Entry) -> None:
+def test_a_device_wraps_the_step_and_the_output(first: Entry) -> None:
     device = FakeDevice()
-    prepared = entry.build(device, Precision.FP32, seed=1, size="tiny")
+    prepared = first.build(device, Precision.FP32, seed=1, size="tiny")
     prepared.step()
     prepared.output()
     assert device.iterations == 2
 
 
-def test_closed_work_holds_nothing(entry: Entry) -> None:
-    prepared = built(entry)
+def test_closed_work_holds_nothing(first: Entry) -> None:
+    prepared = built(first)
     prepared.close()
     with pytest.raises(AttributeError):
         prepared.step()
@@ -168,7 +198,7 @@ def test_asking_a_training_for_its_output_changes_no_weight(name: str) -> None:
 def test_dropout_is_off_only_where_it_is_asked_for(name: str) -> None:
     entry = WORKLOADS[name]
     timed = entry.build(devices.make("cpu"), Precision.FP32, 1, "tiny")
-    has_dropout = name.startswith(("vgg16", "bert"))
+    has_dropout = name.startswith(("vgg16", "bert", "gpt"))
     assert torch.equal(timed.output(), timed.output()) is not has_dropout
 
 

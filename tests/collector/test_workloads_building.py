@@ -9,16 +9,21 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from transformers import DynamicCache
 
 from metalmark_collector import devices
 from metalmark_collector.workloads import WORKLOADS
-from metalmark_collector.workloads.base import Job
+from metalmark_collector.workloads.base import Job, Network
 from metalmark_collector.workloads.bert import NETWORK as BERT
 from metalmark_collector.workloads.building import steps, weights
+from metalmark_collector.workloads.gpt import NETWORK as GPT
+from metalmark_collector.workloads.llama import READING, WRITING
 from metalmark_collector.workloads.resnet import RESNET18, RESNET50
 from metalmark_db.words import Precision, Task
 
-TRAINED = [name for name, entry in WORKLOADS.items() if entry.facts.task is Task.TRAIN]
+# One workload of each network.
+DISTINCT = list({entry.network: name for name, entry in WORKLOADS.items() if entry.network}.values())
+TRAINED = list({entry.network: name for name, entry in WORKLOADS.items() if entry.facts.task is Task.TRAIN}.values())
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +69,7 @@ def test_biases_of_a_residual_branch_keep_its_signal_above_zero(network: object)
     assert sum(bool(torch.all(bias == 2)) for bias in biases) == (2 if network is RESNET18 else 4)
 
 
-@pytest.mark.parametrize("name", [name for name, entry in WORKLOADS.items() if entry.network])
+@pytest.mark.parametrize("name", DISTINCT)
 def test_weights_and_inputs_have_short_numbers(name: str) -> None:
     """bfloat16 has every one of them, so that converting them loses nothing."""
     network = WORKLOADS[name].network
@@ -109,9 +114,54 @@ def test_bert_computes_what_the_library_computes() -> None:
     torch.testing.assert_close(ours, theirs)
 
 
-def test_bert_attends_through_sdpa() -> None:
-    model: Any = BERT.model("tiny")
+def test_gpt_computes_what_the_library_computes() -> None:
+    drawn, tokens = weights.drawn(_job(), GPT)
+    model: Any = drawn.eval()
+    with torch.inference_mode():
+        torch.testing.assert_close(model(tokens), model.whole(input_ids=tokens).logits)
+
+
+def test_llama_reads_a_prompt_as_the_library_does() -> None:
+    drawn, tokens = weights.drawn(_job(), READING)
+    model: Any = drawn.eval()
+    with torch.inference_mode():
+        theirs = model.whole(input_ids=tokens, logits_to_keep=1).logits
+        torch.testing.assert_close(model(tokens), theirs.squeeze(1))
+
+
+def test_llama_writes_a_token_as_the_library_does_with_a_cache_of_its_own() -> None:
+    """And every iteration writes the same token at the same place."""
+    drawn, tokens = weights.drawn(_job(), WRITING)
+    model: Any = drawn.eval()
+    cache = DynamicCache()
+    for layer, (keys, values) in enumerate(model.cache.kept.clone()):
+        cache.update(keys[:, :, :-1], values[:, :, :-1], layer)
+    with torch.inference_mode():
+        ours = model(tokens)
+        assert torch.equal(model(tokens), ours)
+        theirs = model.whole(input_ids=tokens, cache=cache, position_ids=torch.tensor([[model.before]]))
+    torch.testing.assert_close(ours, theirs.logits.squeeze(1))
+
+
+@pytest.mark.parametrize("network", [BERT, GPT, READING])
+def test_transformers_attend_through_sdpa(network: Network) -> None:
+    model: Any = network.model("tiny")
     assert model.whole.config._attn_implementation == "sdpa"
+
+
+def test_a_large_model_is_counted_without_its_memory() -> None:
+    """On the meta device nothing is allocated and nothing is drawn."""
+    with torch.device("meta"):
+        model = READING.model("real")
+    assert {tensor.device.type for tensor in [*model.parameters(), *model.buffers()]} == {"meta"}
+
+
+def test_weights_from_a_pool_have_no_two_layers_alike() -> None:
+    model, _ = weights.drawn(_job(), READING)
+    matrices = [weight for weight in model.parameters() if weight.dim() > 1]
+    starts = {tuple((weight.detach() / weight.detach().std()).flatten()[:4].tolist()) for weight in matrices}
+    assert len(starts) == len(matrices)
+    assert all(0.01 < float(weight.detach().std()) <= 1.5 for weight in matrices)
 
 
 def test_closing_lets_the_model_go() -> None:

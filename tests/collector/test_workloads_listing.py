@@ -10,6 +10,7 @@ from metalmark_collector.commands.workloads import workloads
 from metalmark_collector.efforts import EFFORTS, Scope
 from metalmark_collector.plan import make_plan
 from metalmark_collector.workloads import WORKLOADS
+from metalmark_db.errors import UsageProblem
 from metalmark_db.words import Effort, Mode, Precision
 
 
@@ -29,6 +30,43 @@ def test_an_effort_names_only_what_the_suite_has(effort: Effort) -> None:
         entry = WORKLOADS[name]
         assert set(scope.precisions(name, "cuda")) <= set(entry.precisions["cuda"])
         assert all(mode in entry.modes for one in Precision for mode in scope.modes(name, "cuda", one))
+
+
+def test_a_full_run_measures_everything() -> None:
+    assert set(EFFORTS[Effort.FULL].workloads) == set(WORKLOADS)
+
+
+def test_the_standard_effort_has_what_its_row_of_the_table_says() -> None:
+    """ResNet-50 and BERT train and infer, three models more at two batches, GPT, a language model, calibration."""
+    standard = set(EFFORTS[Effort.STANDARD].workloads) - set(EFFORTS[Effort.QUICK].workloads)
+    models = {
+        *(f"{family}-b{batch}" for family, batch in (("resnet50-train", 32), ("resnet50-infer", 32))),
+        *(f"bert-base-{task}-t128-b16" for task in ("train", "infer")),
+        *(f"{name}-infer-b{batch}" for name in ("vgg16", "vit-b16", "efficientnet-b0") for batch in (16, 32)),
+        "gpt-baby-train-b16",
+        "llama-1b-prefill-t512-b1",
+        "llama-1b-decode-t512-b1",
+    }
+    calibration = {"matmul-512", "matmul-1024", "matmul-4096", "launch", "launch-chain-100", "item"}
+    assert standard == models | calibration
+
+
+def test_the_language_model_is_measured_in_half_precision_on_a_gpu_alone() -> None:
+    plan = make_plan(Effort.STANDARD, ["cpu", "mps"], 1)
+    for name in ("llama-1b-prefill-t512-b1", "llama-1b-decode-t512-b1"):
+        cases = [case for each in plan.cases.values() for case in each if case.workload == name]
+        assert [(case.device, case.precision) for case in cases] == [("mps", Precision.FP16)]
+    by_name = make_plan(Effort.QUICK, ["cpu"], 1, only=["llama*"], precisions=[Precision.FP32])
+    assert by_name.count == 2
+    with pytest.raises(UsageProblem, match="Nothing is left to measure"):
+        make_plan(Effort.QUICK, ["cpu"], 1, only=["llama*"])
+
+
+def test_four_workloads_are_compiled_in_a_standard_run() -> None:
+    cases = make_plan(Effort.STANDARD, ["cpu", "mps"], 1).cases["mps"]
+    compiled = {(case.workload, case.precision) for case in cases if case.mode is Mode.COMPILE}
+    names = ("resnet50-train-b32", "bert-base-train-t128-b16", "vit-b16-infer-b32", "gpt-baby-train-b16")
+    assert compiled == {(name, Precision.FP32) for name in names}
 
 
 def test_longer_efforts_have_more_rounds_and_more_cases() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from metalmark_db.errors import UsageProblem
 from metalmark_db.plausible import Kind
@@ -35,6 +34,7 @@ def _everywhere(*usual: Precision) -> Precisions:
 # What can be asked for; an effort takes few of them, and of the CPU's only the first.
 CONVERTED = _everywhere(*_CONVERTED)  # inference and operations: weights and inputs in that format
 AUTOCAST = _everywhere(*_AUTOCAST)  # training: weights stay fp32
+HALF = _everywhere(Precision.FP32, Precision.FP16)  # where the other half precision is a case of its own
 FP32_ONLY: Precisions = dict.fromkeys(CONVERTED, (Precision.FP32,))
 
 
@@ -111,7 +111,7 @@ class Entry:
     tolerances: Mapping[Precision, Tolerance]
     kept_bytes_per_sample: int  # what a training keeps of one sample for its backward pass; 0 for inference
     network: Network | None = None  # None for an operation
-    optimizer: Literal["sgd", "adam"] = "sgd"  # which decides how many copies of the weights a training keeps
+    copies: int = 1  # of the weights that are in memory: 3 in training with SGD's momentum, 4 with Adam
 
     def job(self, device: Device, precision: Precision, seed: int, size: Size = "real", mode: Mode = Mode.EAGER) -> Job:
         """This workload as it is measured."""
@@ -140,8 +140,3 @@ class Entry:
             output=job.device.wrap(work.output, self.facts),
             settings=switches,
         )
-
-
-def described(builder: Callable[[Job], Prepared], **facts: Any) -> Workload:
-    """The facts of a workload, its description being the builder's docstring."""
-    return Workload(description=inspect.getdoc(builder) or "", **facts)

@@ -4,18 +4,19 @@
 
 from __future__ import annotations
 
-import os
+import functools
 from typing import TYPE_CHECKING, Any
 
 from metalmark_db.plausible import Kind
-from metalmark_db.words import Task
 
-from .base import AUTOCAST, CONVERTED, Entry, Job, Network, Prepared, Size, Tolerance, described, tolerances
+from .base import AUTOCAST, CONVERTED, Job, Network, Prepared, Size, Tolerance, tolerances
+from .family import SGD, Family
+from .offline import offline
 
 if TYPE_CHECKING:
     import torch
 
-TOKENS, VOCABULARY = 128, 30_522
+VOCABULARY = 30_522
 TINY_TOKENS, TINY_VOCABULARY = 16, 100
 ATTENTION: dict[str, Any] = {"num_labels": 2, "attn_implementation": "sdpa"}  # all else is as in bert-base-uncased
 TINY: dict[str, Any] = {
@@ -29,9 +30,7 @@ TINY: dict[str, Any] = {
 
 
 def _model(size: Size) -> torch.nn.Module:
-    # Set before transformers is imported, which reads them once: nothing is downloaded, nothing is printed.
-    os.environ["HF_HUB_OFFLINE"] = "1"
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    offline()
     from transformers import BertConfig
 
     from .building.bert import Classifier
@@ -59,89 +58,93 @@ def _conditioned(model: torch.nn.Module) -> torch.nn.Module:
     return model
 
 
-def _tokens(size: Size, batch: int, numbers: torch.Generator) -> torch.Tensor:
+def _tokens(size: Size, batch: int, numbers: torch.Generator, *, length: int) -> torch.Tensor:
     import torch
 
-    vocabulary, length = (TINY_VOCABULARY, TINY_TOKENS) if size == "tiny" else (VOCABULARY, TOKENS)
-    return torch.randint(vocabulary, (batch, length), generator=numbers, device="cpu")
+    vocabulary, tokens = (TINY_VOCABULARY, TINY_TOKENS) if size == "tiny" else (VOCABULARY, length)
+    return torch.randint(vocabulary, (batch, tokens), generator=numbers, device="cpu")
 
 
-NETWORK = Network(model=_model, inputs=_tokens)
+NETWORK = Network(model=_model, inputs=functools.partial(_tokens, length=128))
+LONG = Network(model=_model, inputs=functools.partial(_tokens, length=512))
 
 
-def _train(job: Job) -> Prepared:
-    """BERT base trained on 4 sequences of 128 tokens at a time.
+def _train(job: Job, network: Network) -> Prepared:
+    """BERT base trained to classify sequences of 128 or 512 tokens.
 
     The training half of the "HuggingFace BERT" bars in Apple's and PyTorch's announcement of May 2022, which gives
     a batch of 64 and neither variant, length, loss nor optimizer. Those are ours: `BertForSequenceClassification`
-    of the size of `bert-base-uncased` from its configuration, with random weights and two labels, sequences of 128
-    random tokens without padding, cross-entropy, SGD with learning rate 0.001 and momentum 0.9, and a batch of 4.
-    Attention is PyTorch's `scaled_dot_product_attention`; dropout is on.
+    of the size of `bert-base-uncased` from its configuration, with random weights and two labels, sequences of
+    random tokens without padding, cross-entropy, SGD with learning rate 0.001 and momentum 0.9, and the smaller
+    batches, which fit every Mac. Attention is PyTorch's `scaled_dot_product_attention`; dropout is on.
     """
-    from .building.steps import sgd, training
+    from .building.steps import training
 
-    return training(job, NETWORK, sgd)
+    return training(job, network, SGD)
 
 
-def _infer(job: Job) -> Prepared:
-    """BERT base classifying 4 sequences of 128 tokens at a time.
+def _infer(job: Job, network: Network) -> Prepared:
+    """BERT base classifying sequences of 128 or 512 tokens.
 
     The evaluation half of the "HuggingFace BERT" bars in Apple's and PyTorch's announcement of May 2022, which
     gives a batch of 64 and neither variant nor length. Those are ours: `BertForSequenceClassification` of the size
-    of `bert-base-uncased` from its configuration, with random weights and two labels, and sequences of 128 random
-    tokens without padding, 4 at a time. Attention is PyTorch's `scaled_dot_product_attention`.
+    of `bert-base-uncased` from its configuration, with random weights and two labels, sequences of random tokens
+    without padding, and the smaller batches, which fit every Mac. Attention is PyTorch's
+    `scaled_dot_product_attention`.
     """
     from .building.steps import inference
 
-    return inference(job, NETWORK)
+    return inference(job, network)
 
 
-BERT_BASE_TRAIN = Entry(
-    facts=described(
-        _train,
-        id="bert-base-train-t128-b4",
-        version=1,
-        title="BERT base training, 128 tokens",
-        source="Apple and PyTorch 2022",
-        task=Task.TRAIN,
-        batch=4,
-        input_shape="128",
-        item="sequence",
-        items_per_iteration=4,
-        flops_per_iteration=268_181_213_184,
-        parameters=109_483_778,
-    ),
+_TRAIN = Family(
+    name="bert-base-train",
+    title="BERT base training",
+    source="Apple and PyTorch 2022",
+    model="transformers BertForSequenceClassification",
     builder=_train,
+    optimizer=SGD,
+    item="sequence",
     bound=Kind.MODEL,
-    precisions=AUTOCAST,
+    parameters=109_483_778,
     tolerances=tolerances(
         AUTOCAST,
         fp32=Tolerance(1e-4, loss=1e-4, gradient=1e-3),
         tf32=Tolerance(5e-4, loss=1e-3, gradient=2e-3),
         half=Tolerance(0.009, loss=0.02, gradient=0.02),
     ),
-    kept_bytes_per_sample=114_461_712,
-    network=NETWORK,
 )
-BERT_BASE_INFER = Entry(
-    facts=described(
-        _infer,
-        id="bert-base-infer-t128-b4",
-        version=1,
-        title="BERT base inference, 128 tokens",
-        source="Apple and PyTorch 2022",
-        task=Task.INFERENCE,
-        batch=4,
-        input_shape="128",
-        item="sequence",
-        items_per_iteration=4,
-        flops_per_iteration=89_393_737_728,
-        parameters=109_483_778,
-    ),
+_INFER = Family(
+    name="bert-base-infer",
+    title="BERT base inference",
+    source="Apple and PyTorch 2022",
+    model="transformers BertForSequenceClassification",
     builder=_infer,
+    item="sequence",
     bound=Kind.MODEL,
-    precisions=CONVERTED,
+    parameters=109_483_778,
     tolerances=tolerances(CONVERTED, tf32=Tolerance(5e-4), half=Tolerance(0.016)),
-    kept_bytes_per_sample=0,
-    network=NETWORK,
+)
+_SHORT_FLOPS, _LONG_FLOPS = 22_348_434_432, 96_637_946_880
+ENTRIES = (
+    *(
+        _TRAIN.variant(
+            NETWORK,
+            batch=batch,
+            flops=_SHORT_FLOPS,
+            input_shape="128",
+            part="t128",
+            shape="128 tokens",
+            kept=114_461_712,
+        )
+        for batch in (4, 16, 64)
+    ),
+    _TRAIN.variant(
+        LONG, batch=8, flops=_LONG_FLOPS, input_shape="512", part="t512", shape="512 tokens", kept=797_557_776
+    ),
+    *(
+        _INFER.variant(NETWORK, batch=batch, flops=_SHORT_FLOPS, input_shape="128", part="t128", shape="128 tokens")
+        for batch in (4, 16, 64)
+    ),
+    _INFER.variant(LONG, batch=8, flops=_LONG_FLOPS, input_shape="512", part="t512", shape="512 tokens"),
 )

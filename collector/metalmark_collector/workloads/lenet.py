@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from metalmark_db.plausible import Kind
-from metalmark_db.words import Task
-
-from .base import AUTOCAST, FP32_TRAINING, Entry, Job, Network, Prepared, Size, Tolerance, described, tolerances
+from .base import AUTOCAST, FP32_TRAINING, Job, Network, Prepared, Size, Tolerance, tolerances
+from .family import Family
+from .mlp import ADAM
 
 if TYPE_CHECKING:
     import torch
@@ -45,8 +44,8 @@ def _images(size: Size, batch: int, numbers: torch.Generator) -> torch.Tensor:
 NETWORK = Network(model=_model, inputs=_images)
 
 
-def _train(job: Job) -> Prepared:
-    """LeNet-5 trained on 128 images of 32 x 32 pixels at a time, with Adam.
+def _train(job: Job, network: Network) -> Prepared:
+    """LeNet-5 trained on images of 32 x 32 pixels, with Adam.
 
     The layers, the batch, the learning rate of 0.001 and the optimizer are those of Sebastian Raschka's
     *Running PyTorch on the M1 GPU* (2022, [code](https://github.com/rasbt/machine-learning-notes), folder
@@ -54,36 +53,24 @@ def _train(job: Job) -> Prepared:
     resident random batch is timed, so that only the device counts. The model is tiny: what this measures is
     mostly how fast work can be launched, and a CPU may well win.
     """
-    from .building.steps import adam, training
+    from .building.steps import training
 
-    return training(job, NETWORK, adam)
+    return training(job, network, ADAM)
 
 
-LENET5_TRAIN = Entry(
-    facts=described(
-        _train,
-        id="lenet5-train-b128",
-        version=1,
-        title="LeNet-5 training",
-        source="Raschka 2022",
-        task=Task.TRAIN,
-        batch=128,
-        input_shape="1x32x32",
-        item="image",
-        items_per_iteration=128,
-        flops_per_iteration=319_887_360,
-        parameters=61_706,
-    ),
+_TRAIN = Family(
+    name="lenet5-train",
+    title="LeNet-5 training",
+    source="Raschka 2022",
+    model="torch.nn",
     builder=_train,
-    bound=Kind.CONVOLUTIONS,
-    precisions=AUTOCAST,
+    optimizer=ADAM,
+    parameters=61_706,
     tolerances=tolerances(
         AUTOCAST,
         fp32=FP32_TRAINING,
         tf32=Tolerance(9e-4, loss=4e-5, gradient=1e-3),
         half=Tolerance(0.012, loss=5e-4, gradient=0.012),
     ),
-    kept_bytes_per_sample=49_088,
-    network=NETWORK,
-    optimizer="adam",
 )
+ENTRIES = (_TRAIN.variant(NETWORK, batch=128, flops=833_040, input_shape="1x32x32", kept=49_088),)

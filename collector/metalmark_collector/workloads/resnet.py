@@ -6,22 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from metalmark_db.plausible import Kind
-from metalmark_db.words import Task
-
-from .base import (
-    AUTOCAST,
-    CONVERTED,
-    FP32_TRAINING,
-    Entry,
-    Job,
-    Network,
-    Prepared,
-    Size,
-    Tolerance,
-    described,
-    tolerances,
-)
+from .base import AUTOCAST, CONVERTED, FP32_TRAINING, Job, Network, Prepared, Size, Tolerance, tolerances
+from .family import SGD, Family
+from .images import SHAPE, images
 
 if TYPE_CHECKING:
     import torch
@@ -70,19 +57,12 @@ def _steadied(model: torch.nn.Module) -> torch.nn.Module:
     return model
 
 
-def _images(size: Size, batch: int, numbers: torch.Generator) -> torch.Tensor:
-    from .building.weights import normal
-
-    side = 224 if size == "real" else 32
-    return normal((batch, 3, side, side), numbers)
+RESNET18 = Network(model=_resnet18, inputs=images)
+RESNET50 = Network(model=_resnet50, inputs=images)
 
 
-RESNET18 = Network(model=_resnet18, inputs=_images)
-RESNET50 = Network(model=_resnet50, inputs=_images)
-
-
-def _resnet18_infer(job: Job) -> Prepared:
-    """ResNet-18 classifying 32 images of 224 x 224 pixels at a time.
+def _resnet18_infer(job: Job, network: Network) -> Prepared:
+    """ResNet-18 classifying images of 224 x 224 pixels.
 
     One of the models of Dmytro Mishkin's first comparison of PyTorch on the M1's CPU and GPU (May 2022). He
     published one time each and neither batch nor image size; both are ours, chosen near what his CPU times imply.
@@ -91,103 +71,76 @@ def _resnet18_infer(job: Job) -> Prepared:
     """
     from .building.steps import inference
 
-    return inference(job, RESNET18)
+    return inference(job, network)
 
 
-def _resnet50_infer(job: Job) -> Prepared:
-    """ResNet-50 classifying 8 images of 224 x 224 pixels at a time.
+def _resnet50_infer(job: Job, network: Network) -> Prepared:
+    """ResNet-50 classifying images of 224 x 224 pixels.
 
     The evaluation half of the ResNet-50 bars in Apple's and PyTorch's announcement of May 2022, which gives a
-    batch of 128 and speed-ups over the CPU only. Image size, random weights, 1000 classes and single precision
-    are ours, and so is the batch of 8, which fits every Mac. Mishkin timed the same model in the same month and
+    batch of 128 and speed-ups over the CPU only. Image size, random weights, 1000 classes and single precision are
+    ours, and so are the smaller batches, which fit every Mac. Mishkin timed the same model in the same month and
     found the GPU slower than the CPU.
     """
     from .building.steps import inference
 
-    return inference(job, RESNET50)
+    return inference(job, network)
 
 
-def _resnet50_train(job: Job) -> Prepared:
-    """ResNet-50 trained on 8 images of 224 x 224 pixels at a time.
+def _resnet50_train(job: Job, network: Network) -> Prepared:
+    """ResNet-50 trained on images of 224 x 224 pixels.
 
-    The training half of the ResNet-50 bars in Apple's and PyTorch's announcement of May 2022, which gives a
-    batch of 128 and neither image size, loss nor optimizer. Those are ours: cross-entropy over 1000 classes and
-    SGD with learning rate 0.001 and momentum 0.9, on one resident batch of 8 random images, which fits every Mac.
-    An iteration is a whole step: gradients cleared, forward, loss, backward, weights updated.
+    The training half of the ResNet-50 bars in Apple's and PyTorch's announcement of May 2022, which gives a batch
+    of 128 and neither image size, loss nor optimizer. Those are ours: cross-entropy over 1000 classes and SGD with
+    learning rate 0.001 and momentum 0.9, on one resident batch of random images; the smaller batches fit every
+    Mac. An iteration is a whole step: gradients cleared, forward, loss, backward, weights updated.
     """
-    from .building.steps import sgd, training
+    from .building.steps import training
 
-    return training(job, RESNET50, sgd)
+    return training(job, network, SGD)
 
 
-RESNET18_INFER = Entry(
-    facts=described(
-        _resnet18_infer,
-        id="resnet18-infer-b32",
-        version=1,
-        title="ResNet-18 inference",
-        source="Mishkin 2022",
-        task=Task.INFERENCE,
-        batch=32,
-        input_shape="3x224x224",
-        item="image",
-        items_per_iteration=32,
-        flops_per_iteration=116_100_694_016,
-        parameters=11_689_512,
-    ),
+_RESNET18_INFER = Family(
+    name="resnet18-infer",
+    title="ResNet-18 inference",
+    source="Mishkin 2022",
+    model="torchvision resnet18",
     builder=_resnet18_infer,
-    bound=Kind.CONVOLUTIONS,
-    precisions=CONVERTED,
+    parameters=11_689_512,
     tolerances=tolerances(CONVERTED, tf32=Tolerance(7e-4), half=Tolerance(0.009)),
-    kept_bytes_per_sample=0,
-    network=RESNET18,
 )
-RESNET50_INFER = Entry(
-    facts=described(
-        _resnet50_infer,
-        id="resnet50-infer-b8",
-        version=1,
-        title="ResNet-50 inference",
-        source="Apple and PyTorch 2022; Mishkin 2022",
-        task=Task.INFERENCE,
-        batch=8,
-        input_shape="3x224x224",
-        item="image",
-        items_per_iteration=8,
-        flops_per_iteration=65_426_948_096,
-        parameters=25_557_032,
-    ),
+_RESNET50_INFER = Family(
+    name="resnet50-infer",
+    title="ResNet-50 inference",
+    source="Apple and PyTorch 2022; Mishkin 2022",
+    model="torchvision resnet50",
     builder=_resnet50_infer,
-    bound=Kind.CONVOLUTIONS,
-    precisions=CONVERTED,
+    parameters=25_557_032,
     tolerances=tolerances(CONVERTED, tf32=Tolerance(1.1e-3), half=Tolerance(0.014)),
-    kept_bytes_per_sample=0,
-    network=RESNET50,
 )
-RESNET50_TRAIN = Entry(
-    facts=described(
-        _resnet50_train,
-        id="resnet50-train-b8",
-        version=1,
-        title="ResNet-50 training",
-        source="Apple and PyTorch 2022",
-        task=Task.TRAIN,
-        batch=8,
-        input_shape="3x224x224",
-        item="image",
-        items_per_iteration=8,
-        flops_per_iteration=196_280_844_288,
-        parameters=25_557_032,
-    ),
+_RESNET50_TRAIN = Family(
+    name="resnet50-train",
+    title="ResNet-50 training",
+    source="Apple and PyTorch 2022",
+    model="torchvision resnet50",
     builder=_resnet50_train,
-    bound=Kind.CONVOLUTIONS,
-    precisions=AUTOCAST,
+    optimizer=SGD,
+    parameters=25_557_032,
     tolerances=tolerances(
         AUTOCAST,
         fp32=FP32_TRAINING,
         tf32=Tolerance(1.1e-3, loss=4e-4, gradient=1.1e-3),
         half=Tolerance(0.013, loss=4e-3, gradient=0.013),
     ),
-    kept_bytes_per_sample=85_913_512,
-    network=RESNET50,
+)
+ENTRIES = (
+    *(_RESNET18_INFER.variant(RESNET18, batch=batch, flops=3_628_146_688, input_shape=SHAPE) for batch in (1, 32)),
+    *(
+        _RESNET50_INFER.variant(RESNET50, batch=batch, flops=8_178_368_512, input_shape=SHAPE)
+        for batch in (1, 8, 32, 128)
+    ),
+    *(
+        _RESNET50_TRAIN.variant(RESNET50, batch=batch, flops=8_178_368_512, input_shape=SHAPE, kept=85_913_512)
+        for batch in (8, 32, 128)
+    ),
 )

@@ -22,12 +22,62 @@ class Product(Held):
 class Copy(Held):
     """A source and a destination, held until ``close``."""
 
-    def __init__(self, source: torch.Tensor) -> None:
-        self.source, self.target = source, torch.empty_like(source)
+    def __init__(self, source: torch.Tensor, where: torch.device) -> None:
+        self.source, self.target = source, torch.empty_like(source, device=where)
 
     def step(self) -> torch.Tensor:
         """One copy."""
         return self.target.copy_(self.source)
+
+
+class Chain(Held):
+    """A sum that goes on and on: each addition takes the result of the one before."""
+
+    def __init__(self, first: torch.Tensor, more: torch.Tensor, count: int) -> None:
+        self.first, self.more, self.count, self.result = first, more, count, torch.empty_like(first)
+
+    def step(self) -> torch.Tensor:
+        """All additions, from the first again."""
+        torch.add(self.first, self.more, out=self.result)
+        for _ in range(self.count - 1):
+            torch.add(self.result, self.more, out=self.result)
+        return self.result
+
+
+class Item(Chain):
+    """One addition whose result is asked for."""
+
+    def step(self) -> torch.Tensor:
+        """The addition, and one of its numbers brought to Python."""
+        result = super().step()
+        result[0, 0].item()
+        return result
+
+
+def chain(job: Job, side: int, count: int) -> Prepared:
+    """Additions of two square matrices, one after the other."""
+    return Chain(*_pair(job, side), count).prepared()
+
+
+def item(job: Job, side: int) -> Prepared:
+    """One addition, and one of its numbers read."""
+    return Item(*_pair(job, side), 1).prepared()
+
+
+def _pair(job: Job, side: int) -> torch.Tensor:
+    return drawn_once((2, side, side), job.seed + 1).to(device=job.device.torch_device())
+
+
+def to_device(job: Job, count: int) -> Prepared:
+    """The copy of ``count`` numbers from the computer's memory."""
+    source = drawn_once((count,), job.seed + 1)
+    return Copy(source.clone(), job.device.torch_device()).prepared()
+
+
+def from_device(job: Job, count: int) -> Prepared:
+    """The copy of ``count`` numbers to the computer's memory."""
+    source = drawn_once((count,), job.seed + 1)
+    return Copy(source.to(device=job.device.torch_device()), torch.device("cpu")).prepared()
 
 
 def matmul(job: Job, side: int) -> Prepared:
@@ -38,5 +88,5 @@ def matmul(job: Job, side: int) -> Prepared:
 
 def copy(job: Job, count: int) -> Prepared:
     """The copy of ``count`` numbers."""
-    source = drawn_once((count,), job.seed + 1)
-    return Copy(source.to(device=job.device.torch_device())).prepared()  # exact, so that float64 adds nothing
+    source, where = drawn_once((count,), job.seed + 1), job.device.torch_device()
+    return Copy(source.to(device=where), where).prepared()  # exact, so that float64 adds nothing

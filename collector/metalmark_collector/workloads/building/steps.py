@@ -10,20 +10,9 @@ from torch.nn.functional import cross_entropy
 from metalmark_db.words import Mode
 
 from ..base import Job, Network, Prepared
+from ..family import Optimizer
 from .formats import LOSS_SCALE, Autocast, autocast, converted
 from .weights import drawn, first_weights, generator, layers, without_dropout
-
-Optimizer = Callable[[nn.Module], torch.optim.Optimizer]
-
-
-def sgd(model: nn.Module) -> torch.optim.Optimizer:
-    """Plain SGD with momentum; the learning rate is one at which every model's loss falls."""
-    return torch.optim.SGD(model.parameters(), lr=0.001, momentum=0.9)
-
-
-def adam(model: nn.Module) -> torch.optim.Optimizer:
-    """Adam as Raschka's scripts set it."""
-    return torch.optim.Adam(model.parameters(), lr=0.001)
 
 
 def inference(job: Job, network: Network) -> Prepared:
@@ -36,13 +25,14 @@ def training(job: Job, network: Network, optimizer: Optimizer) -> Prepared:
     """One whole training step: zero_grad, forward, cross-entropy, backward, optimizer."""
     model, inputs = drawn(job, network)
     with torch.inference_mode():
-        classes = model.eval()(inputs[:1]).shape[-1]
-    labels = torch.randint(classes, (job.batch,), generator=generator(job.seed + 1))[: job.samples]
+        *places, classes = model.eval()(inputs[:1]).shape[1:]  # a language model has one place for each token
+    # Another seed than the inputs': from one stream, the labels of a language model would be its own tokens.
+    labels = torch.randint(classes, (job.batch, *places), generator=generator(job.seed + 2))[: job.samples]
     if not job.dropout:
         without_dropout(model)
     first = first_weights(job, network, model)
     model, inputs = _on_device(job, model.train(), inputs)
-    return Training(job, model, inputs, labels.to(inputs.device), optimizer(model), first).prepared()
+    return Training(job, model, inputs, labels.to(inputs.device), _made(optimizer, model), first).prepared()
 
 
 class Held:
@@ -118,7 +108,7 @@ class Training(Modelled):
         self.optimizer.zero_grad()
         with self.autocast():
             output: torch.Tensor = self.forward(self.inputs)
-            loss = cross_entropy(output.to(self.wide), self.labels)
+            loss = cross_entropy(output.to(self.wide).flatten(0, -2), self.labels.flatten())
         if self.scale is None:
             loss.backward()  # type: ignore[no-untyped-call]
         else:
@@ -159,6 +149,11 @@ class Training(Modelled):
 
     def _gradients(self) -> list[torch.Tensor]:
         return [one.grad for one in self.model.parameters() if one.grad is not None]
+
+
+def _made(optimizer: Optimizer, model: nn.Module) -> torch.optim.Optimizer:
+    made: torch.optim.Optimizer = getattr(torch.optim, optimizer.name)(model.parameters(), **optimizer.settings)
+    return made
 
 
 def _on_device(job: Job, model: nn.Module, inputs: torch.Tensor) -> tuple[nn.Module, torch.Tensor]:
