@@ -26,6 +26,7 @@ Bytes = Annotated[int, Meta(ge=0)]
 Load = Annotated[float, Meta(ge=0)]
 Number = Annotated[int, Meta(ge=0)]  # of things of which there may be none, and that is known
 Percent = Annotated[int, Meta(ge=0, le=100)]
+Name = Annotated[str, Meta(pattern="^[a-z0-9-]{2,60}$")]  # of a workload or a family
 Digits = Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
 
 
@@ -115,6 +116,8 @@ class Workload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     id: Annotated[str, meaning("Name, such as resnet50-train", pattern="^[a-z0-9-]{2,60}$")]
     version: Annotated[int, meaning("Changes when results stop being comparable", ge=1)]
+    family: Annotated[Name | None, meaning("What variants share, such as resnet50-train: one page")] = None
+    variant: Annotated[Text | None, meaning("What tells it from the rest of its family: batch 8")] = None
     title: Annotated[Text, meaning("Name for people")]
     source: Annotated[Text, meaning("Whose published workload this follows, or 'metalmark'")]
     task: Annotated[Task, meaning("inference, train or operation")]
@@ -129,6 +132,9 @@ class Workload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         float | None, meaning("Least bytes moved through memory in one iteration", unit="bytes")
     ] = None
     parameters: Annotated[int | None, meaning("Trainable parameters of the model")] = None
+    model: Annotated[Text | None, meaning("Library and model, such as torchvision resnet50")] = None
+    loss: Annotated[Text | None, meaning("Loss of a training")] = None
+    optimizer: Annotated[Text | None, meaning("Optimizer of a training, with its settings")] = None
     description: Annotated[str, meaning("What it is and where it comes from, as Markdown")] = ""
 
 
@@ -190,6 +196,18 @@ class Sustained(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = None
 
 
+class Signature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the libraries made of a workload: code of models changes between their releases.
+
+    Counted over one forward pass of one sample on torch's meta device, where nothing is computed.
+    """
+
+    parameters: Annotated[Number, meaning("Trainable parameters of the model; 0 for an operation")]
+    forward_flops: Annotated[Number, meaning("What torch's counter makes of it", unit="FLOP")]
+    calls: Annotated[Number, meaning("Calls of ATen operations")]
+    digest: Annotated[Digits, meaning("Digest of how often each ATen operation is called")]
+
+
 class Case(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One workload on one device, in one precision and one mode: what is measured and can fail."""
 
@@ -214,6 +232,7 @@ class Case(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     settings: Annotated[
         dict[Text, bool | Text], meaning("Switches of torch that change speed or precision, as they were set")
     ] = msgspec.field(default_factory=dict)
+    signature: Annotated[Signature | None, meaning("Work signature: points are joined only where it is equal")] = None
     truth: Annotated[Truth | None, meaning("Whether the output was right")] = None
     conditions: Annotated[Moment | None, meaning("State of the machine when the case had just ended")] = None
     sustained: Annotated[Sustained | None, meaning("A minute of work back to back")] = None

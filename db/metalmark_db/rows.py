@@ -3,6 +3,20 @@
 from msgspec import Struct
 
 
+class Calibration(Struct, frozen=True, kw_only=True):
+    """The rate of a product of matrices or a copy, beside the chip's published peak of the same precision.
+
+    What speaks of the peak is None where none is known.
+    """
+
+    rate: float
+    unit: str  # of rate and peak: "TFLOP/s", or "GB/s" for a copy
+    peak: float | None = None
+    share: float | None = None  # rate / peak
+    beyond: bool | None = None  # above the peak by more than makers' rounding explains
+    source: str | None = None  # where the peak comes from
+
+
 class ResultRow(Struct, frozen=True, kw_only=True):
     """One row of the view ``results``: a measured case, flat."""
 
@@ -19,6 +33,7 @@ class ResultRow(Struct, frozen=True, kw_only=True):
     torch_version: str | None
     workload: str
     version: int
+    family: str | None  # what variants of a workload share; None where that is not known
     title: str
     task: str
     batch: int
@@ -40,6 +55,7 @@ class ResultRow(Struct, frozen=True, kw_only=True):
     tflops: float | None
     speedup: float | None  # over the CPU's fp32 eager time of the same workload version in the same run
     flags: tuple[str, ...]
+    calibration: Calibration | None = None  # of what ties a chip to its published peaks, where it was measured
 
 
 class RunRow(Struct, frozen=True, kw_only=True):
@@ -114,8 +130,11 @@ class ChipRow(Struct, frozen=True, kw_only=True):
     bandwidth_gb_s: float | None
     fp32_tflops: float | None
     fp16_tflops: float | None
+    tf32_tflops: float | None = None
+    bf16_tflops: float | None = None
     memory_options_gb: str | None
     source: str
+    low_precision_source: str | None = None  # of the peaks of tf32, fp16 and bf16
     note: str | None
 
 
@@ -124,6 +143,8 @@ class WorkloadRow(Struct, frozen=True, kw_only=True):
 
     id: str
     version: int
+    family: str | None
+    variant: str | None  # what tells it from the rest of its family
     title: str
     source: str
     task: str
@@ -134,6 +155,9 @@ class WorkloadRow(Struct, frozen=True, kw_only=True):
     flops_per_iteration: float | None
     bytes_per_iteration: float | None
     parameters: int | None
+    model: str | None
+    loss: str | None
+    optimizer: str | None
     description: str
 
 

@@ -104,6 +104,8 @@ def _upsert_workload(connection: sa.Connection, workload: Workload) -> None:
     row = msgspec.to_builtins(workload)
     here = (WorkloadRecord.id == workload.id, WorkloadRecord.version == workload.version)
     if connection.scalar(sa.select(sa.func.count()).select_from(WorkloadRecord).where(*here)):
-        connection.execute(sa.update(WorkloadRecord).where(*here).values(**row))
+        # An older program knows fewer facts: what it does not say stays as a newer one has said it.
+        told = {name: value for name, value in row.items() if value not in (None, "")}
+        connection.execute(sa.update(WorkloadRecord).where(*here).values(**told))
     else:
         connection.execute(sa.insert(WorkloadRecord).values(**row))

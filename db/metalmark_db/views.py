@@ -22,6 +22,8 @@ SELECT
     s.torch_version,
     c.workload,
     c.version,
+    w.family,
+    w.variant,
     w.title,
     w.task,
     w.batch,
@@ -42,7 +44,8 @@ SELECT
     w.items_per_iteration / c.median_s AS items_per_s,
     w.flops_per_iteration / c.median_s / 1e12 AS tflops,
     b.median_s / c.median_s AS speedup,
-    c.flags
+    c.flags,
+    c.signature_digest
 FROM cases c
 JOIN runs r ON r.id = c.run_id
 JOIN machines m ON m.id = r.machine_id

@@ -39,7 +39,7 @@ def test_foreign_keys_are_enforced_and_the_journal_is_a_wal(engine: sa.Engine) -
         )
 
 
-@pytest.mark.parametrize("revision", ["0001", "0002", "0003", "0004"])
+@pytest.mark.parametrize("revision", ["0001", "0002", "0003", "0004", "0005", "0006"])
 def test_an_older_database_is_migrated_and_keeps_its_runs(tmp_path: Path, revision: str) -> None:
     path = tmp_path / "old.sqlite"
     old = sa.create_engine(f"sqlite:///{path}")
@@ -73,6 +73,29 @@ _AN_OLD_RUN = (
     ),
     "INSERT INTO rounds (case_id, number, iterations, block_ns) VALUES (1, 0, 1, '[500000000]')",
 )
+
+
+def test_a_migration_names_the_families_of_the_workloads_that_were_measured_before(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    old = sa.create_engine(f"sqlite:///{path}")
+    migrate.to_newest(old, "old", "0005")
+    names = ("resnet50-train-b8", "bert-base-infer-t128-b4", "matmul-2048", "copy-bandwidth", "toy-infer")
+    with old.begin() as connection:
+        for name in names:
+            connection.exec_driver_sql(
+                "INSERT INTO workloads (id, version, title, source, task, batch, input_shape, item, "
+                "items_per_iteration, description) VALUES (?, 1, 'Title', 'x', 'train', 8, '3', 'image', 8, '')",
+                (name,),
+            )
+    old.dispose()
+    found = {row.id: (row.family, row.variant) for row in queries.workloads(open_database(str(path)))}
+    assert [found[name] for name in names] == [
+        ("resnet50-train", "batch 8"),
+        ("bert-base-infer", "128 tokens, batch 4"),
+        ("matmul", "2048 x 2048"),
+        ("copy-bandwidth", None),
+        (None, None),
+    ]
 
 
 def test_a_migration_that_fails_half_way_leaves_the_old_database(tmp_path: Path) -> None:

@@ -7,11 +7,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 import sqlalchemy as sa
 
 from metalmark_db import queries, store
-from metalmark_db.record import Case, Conditions, RunHead, Workload
+from metalmark_db.ask import ask
+from metalmark_db.record import Case, Conditions, RunHead, Signature, Workload
 from metalmark_db.words import Outcome
 
 MakeCase = Callable[..., Case]
@@ -119,9 +121,38 @@ def test_an_ok_case_without_samples_is_refused(engine: sa.Engine, run_id: int, m
     assert queries.results(engine) == []
 
 
-def test_hostile_text_is_stored_as_text(engine: sa.Engine, head: RunHead, workload: Workload) -> None:
-    import msgspec  # noqa: PLC0415 - only here
+def test_what_a_newer_program_knows_completes_a_workload_and_an_older_one_takes_nothing_away(
+    engine: sa.Engine, head: RunHead, workload: Workload
+) -> None:
+    more = msgspec.structs.replace(
+        workload, family="toy", variant="batch 8", model="ours", loss="none", optimizer="SGD", description="A toy."
+    )
+    known = []
+    for facts in (workload, more, workload):
+        store.begin_run(engine, head, [facts])
+        (row,) = queries.workloads(engine)
+        known.append(msgspec.convert(msgspec.to_builtins(row), Workload))
+    assert known == [workload, more, more]
+    renamed = msgspec.structs.replace(more, title="Toy, batch 8", optimizer="SGD, lr 0.1")
+    store.begin_run(engine, head, [renamed])
+    (row,) = queries.workloads(engine)
+    assert (row.title, row.optimizer, row.family) == ("Toy, batch 8", "SGD, lr 0.1", "toy")
 
+
+def test_results_name_family_variant_and_work_signature(
+    engine: sa.Engine, head: RunHead, workload: Workload, make_case: MakeCase
+) -> None:
+    facts = msgspec.structs.replace(workload, family="toy", variant="batch 8")
+    signature = Signature(parameters=0, forward_flops=2, calls=1, digest="0123456789abcdef")
+    run_id = store.begin_run(engine, head, [facts])
+    store.save_case(engine, run_id, make_case("cpu"))
+    store.save_case(engine, run_id, msgspec.structs.replace(make_case("mps"), signature=signature))
+    answer = ask(engine, "SELECT family, variant, device, signature_digest FROM results ORDER BY device")
+    assert answer.rows == (("toy", "batch 8", "cpu", None), ("toy", "batch 8", "mps", "0123456789abcdef"))
+    assert {row.family for row in queries.results(engine)} == {"toy"}
+
+
+def test_hostile_text_is_stored_as_text(engine: sa.Engine, head: RunHead, workload: Workload) -> None:
     name = "M9'); DROP TABLE runs; -- <script>"
     hostile = msgspec.structs.replace(head, machine=msgspec.structs.replace(head.machine, chip=name))
     store.begin_run(engine, hostile, [workload])
