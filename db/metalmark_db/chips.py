@@ -10,6 +10,7 @@ from .data import data
 from .published import read_chips
 from .record import Machine
 
+_APPLE = "Apple "
 _GIB = 2**30
 # A few chips have another bandwidth with another size of memory, which the table tells in words.
 _BY_MEMORY = re.compile(r"\b([0-9]{1,4}) GB model has ([0-9]{1,5}(?:\.[0-9]{1,3})?) GB/s")
@@ -20,29 +21,43 @@ class ChipFacts(Struct, frozen=True, kw_only=True):
 
     bandwidth_gb_s: float | None = None
     fp32_tflops: float | None = None
+    tf32_tflops: float | None = None
     fp16_tflops: float | None = None
+    bf16_tflops: float | None = None
+
+
+_PEAKS = ("fp32_tflops", "tf32_tflops", "fp16_tflops", "bf16_tflops")
 
 
 def facts(machine: Machine, rows: Sequence[Mapping[str, Any]] | None = None) -> ChipFacts:
-    """The published facts of a machine's Apple chip, or else of its GPU.
-
-    One chip name has several bins, which its GPU cores tell apart. Names are compared as they are.
-    """
-    bins = _bins(machine, read_chips(data("published")) if rows is None else rows)
-    return ChipFacts(
-        bandwidth_gb_s=_agreed([_bandwidth(row, machine.memory_bytes) for row in bins]),
-        fp32_tflops=_agreed([row["fp32_tflops"] for row in bins]),
-        fp16_tflops=_agreed([row["fp16_tflops"] for row in bins]),
-    )
-
-
-def _bins(machine: Machine, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The published facts of a machine's Apple chip, or else of its GPU."""
     chip = machine.chip or ""
-    if not chip.startswith("Apple "):
-        return [row for row in rows if row["chip"] == machine.gpu_name]
-    if machine.virtual:  # nobody says how much a guest gets of its host's chip; a card is handed on whole
+    name = chip if chip.startswith(_APPLE) else machine.gpu_name
+    every = read_chips(data("published")) if rows is None else rows
+    return agreed(bins(name, machine.gpu_cores, every, virtual=machine.virtual), machine.memory_bytes)
+
+
+def bins(
+    name: str | None, gpu_cores: int | None, rows: Sequence[Mapping[str, Any]], *, virtual: bool | None
+) -> list[Mapping[str, Any]]:
+    """The bins that a chip may be: one chip name has several, which its GPU cores tell apart.
+
+    Names are compared as they are.
+    """
+    named = [row for row in rows if row["chip"] == name]
+    if not (name or "").startswith(_APPLE):
+        return named  # the cores of a card are told by its name
+    if virtual:  # nobody says how much a guest gets of its host's chip; a card is handed on whole
         return []
-    return [row for row in rows if row["chip"] == chip and machine.gpu_cores in (None, row["gpu_cores"])]
+    return [row for row in named if gpu_cores in (None, row["gpu_cores"])]
+
+
+def agreed(found: Sequence[Mapping[str, Any]], memory_bytes: int | None) -> ChipFacts:
+    """What all of these bins share."""
+    return ChipFacts(
+        bandwidth_gb_s=_agreed([_bandwidth(row, memory_bytes) for row in found]),
+        **{name: _agreed([row[name] for row in found]) for name in _PEAKS},
+    )
 
 
 def _bandwidth(row: Mapping[str, Any], memory_bytes: int | None) -> float | None:

@@ -179,6 +179,11 @@ class ChipRecord(Base):
     bandwidth_gb_s: Mapped[float | None] = mapped_column(comment="Memory bandwidth (GB/s)")
     fp32_tflops: Mapped[float | None] = mapped_column(comment="Published fp32 peak (TFLOP/s)")
     fp16_tflops: Mapped[float | None] = mapped_column(comment="Published fp16 peak (TFLOP/s)")
+    tf32_tflops: Mapped[float | None] = mapped_column(comment="Published TF32 peak, without sparsity (TFLOP/s)")
+    bf16_tflops: Mapped[float | None] = mapped_column(comment="Published bf16 peak, without sparsity (TFLOP/s)")
+    low_precision_source: Mapped[str | None] = mapped_column(
+        Text, comment="Where the peaks of tf32, fp16 and bf16 come from"
+    )
     memory_options_gb: Mapped[str | None] = mapped_column(Text)
     source: Mapped[str] = mapped_column(Text)
     note: Mapped[str | None] = mapped_column(Text)

@@ -1,9 +1,9 @@
 """Whether a result is faster than its chip can be: a label for people to look at, never a gate."""
 
+import re
 from enum import StrEnum
 from typing import Protocol
 
-from .record import Workload
 from .words import Precision
 
 BEYOND_PEAK = "beyond_peak"  # a flag of the case, which keeps it out of charts until somebody has confirmed it
@@ -28,6 +28,15 @@ _ROOM: dict[Kind, float | None] = {
     Kind.MODEL: 1.1,
     Kind.OPERATION: None,
 }
+
+
+# What ties a chip to its published peaks, by name: the database knows no kinds. A test holds the suite against it.
+_CALIBRATIONS = ((re.compile(r"matmul-[0-9]+"), Kind.MATMUL), (re.compile(r"copy-bandwidth"), Kind.COPY))
+
+
+def calibrates(workload: str) -> Kind | None:
+    """What a workload calibrates: arithmetic (MATMUL) or memory (COPY); None for all others."""
+    return next((kind for name, kind in _CALIBRATIONS if name.fullmatch(workload)), None)
 
 
 def is_beyond_peak(rate: float | None, peak: float | None, kind: Kind) -> bool | None:
@@ -58,12 +67,36 @@ class Peaks(Protocol):
         ...
 
     @property
+    def tf32_tflops(self) -> float | None:
+        """Of its GPU, without sparsity."""
+        ...
+
+    @property
     def fp16_tflops(self) -> float | None:
-        """Of its GPU."""
+        """Of its GPU, without sparsity, summed up in fp32."""
+        ...
+
+    @property
+    def bf16_tflops(self) -> float | None:
+        """Of its GPU, without sparsity."""
         ...
 
 
-def rate(workload: Workload, median_s: float, kind: Kind) -> float | None:
+class Counted(Protocol):
+    """What is counted of a workload's work."""
+
+    @property
+    def flops_per_iteration(self) -> float | None:
+        """Floating-point operations."""
+        ...
+
+    @property
+    def bytes_per_iteration(self) -> float | None:
+        """Bytes moved through memory."""
+        ...
+
+
+def rate(workload: Counted, median_s: float, kind: Kind) -> float | None:
     """What a workload's time comes to: GB/s for a copy, TFLOP/s for all else; None where its work is not counted."""
     if kind is Kind.COPY:
         return workload.bytes_per_iteration / median_s / 1e9 if workload.bytes_per_iteration else None
@@ -82,7 +115,9 @@ def peak(chip: Peaks, device: str, precision: Precision, kind: Kind) -> float | 
     match precision:
         case Precision.FP32:
             return chip.fp32_tflops
+        case Precision.TF32:
+            return chip.tf32_tflops
         case Precision.FP16 | Precision.AMP_FP16:
             return chip.fp16_tflops
-        case Precision.BF16 | Precision.AMP_BF16 | Precision.TF32:
-            return None
+        case Precision.BF16 | Precision.AMP_BF16:
+            return chip.bf16_tflops

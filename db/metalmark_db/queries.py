@@ -7,6 +7,7 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.orm import aliased
 
+from .calibrations import with_calibrations
 from .identity import fields_digest
 from .models import CaseRecord, ChipRecord, MachineRow, PublishedRecord, RunRecord, SoftwareRow, SourceRecord
 from .models import WorkloadRecord as W
@@ -18,13 +19,14 @@ _Row = TypeVar("_Row", bound=msgspec.Struct)
 
 
 def results(engine: sa.Engine, run_id: int | None = None) -> list[ResultRow]:
-    """Every measured case, newest run first; or those of one run."""
-    names = ", ".join(f'"{name}"' for name in _fields(ResultRow))
+    """Every measured case, newest run first; or those of one run. Calibrations tell what share of a peak they are."""
+    names = ", ".join(f'"{name}"' for name in _fields(ResultRow) if name != "calibration")
     where = "" if run_id is None else "WHERE run_id = :run_id "
     order = "run_id DESC, workload, device, precision, mode"
     statement = sa.text(f"SELECT {names} FROM results {where}ORDER BY {order}")  # noqa: S608 - our own field names
     bound = {} if run_id is None else {"run_id": run_id}
-    return _rows(engine, ResultRow, statement.bindparams(**bound))
+    found = _rows(engine, ResultRow, statement.bindparams(**bound))
+    return with_calibrations(found, workloads(engine), chips(engine))
 
 
 def runs(engine: sa.Engine, limit: int | None = None) -> list[RunRow]:
@@ -162,7 +164,7 @@ def _rows(engine: sa.Engine, struct: type[_Row], statement: sa.Executable) -> li
     with engine.connect() as connection:
         found = connection.execute(statement).mappings().all()
     # Not strict: SQLite hands out 0 and 1 where a view says true and false.
-    names = _fields(struct)
+    names = [str(name) for name in found[0]] if found else []
     return [msgspec.convert({name: _plain(name, row[name]) for name in names}, struct, strict=False) for row in found]
 
 

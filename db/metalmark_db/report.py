@@ -26,6 +26,7 @@ _COLUMNS = (
 )
 _RIGHT = ("median", "95 % interval", "per second", "TFLOP/s", "over CPU")
 _ALONE = ("workload", "device", "precision", "alone", "in a chain")
+_PEAK = ("workload", "device", "precision", "measured", "peak", "share")
 _MINUTE = ("workload", "device", "precision", "short blocks", "at the end", "power")
 # What a narrow terminal can do without, first to last.
 _SHED = ("TFLOP/s", "per second", "95 % interval", "precision", "over CPU")
@@ -52,6 +53,7 @@ def show_run(engine: sa.Engine, run_id: int | None, *, as_json: bool = False) ->
     output.table(None, _COLUMNS, [_cells(row) for row in rows], right=_RIGHT, shed=_SHED)
     for line in _remarks(rows):
         output.say(line)
+    _tell_shares(rows)
     if alone:
         output.say("")
         output.say("Short work, one call at a time (each waited for) and in a chain:")
@@ -60,6 +62,17 @@ def show_run(engine: sa.Engine, run_id: int | None, *, as_json: bool = False) ->
         output.say("")
         output.say("A minute of work back to back: how long an iteration takes at its end, beside the short blocks:")
         output.table(None, _MINUTE, [_minute_cells(one) for one in minutes], right=_MINUTE[3:], shed=("precision",))
+
+
+def _tell_shares(rows: Sequence[ResultRow]) -> None:
+    """Calibrations beside their chip's peaks, where any is known."""
+    cells = [told for row in rows if (told := _peak_cells(row))]
+    if cells:
+        output.say("")
+        output.say("Beside the chip's published peak of the same precision:")
+        output.table(None, _PEAK, cells, right=_PEAK[3:5], shed=("peak", "precision"))
+    if any(row.calibration and row.calibration.beyond for row in rows):
+        output.say("Beyond is more than a tenth above the peak: the time is wrong, or the peak.")
 
 
 def machine_line(run: RunRow) -> str:
@@ -117,6 +130,16 @@ def _alone_cells(one: asides.ShortCall) -> tuple[str, ...]:
 def _minute_cells(one: asides.Minute) -> tuple[str, ...]:
     power = f"{significant(one.watts)} W" if one.watts is not None else ""
     return *_format(one), seconds(one.burst_s), f"{significant(one.ratio)} ×", power
+
+
+def _peak_cells(row: ResultRow) -> tuple[str, ...] | None:
+    found = row.calibration
+    if found is None or found.peak is None or found.share is None:
+        return None
+    mode = "" if row.mode == "eager" else f" {row.mode}"
+    measured, most = (f"{significant(value)} {found.unit}" for value in (found.rate, found.peak))
+    share = f"{significant(100 * found.share)} %" + (", beyond" if found.beyond else "")
+    return row.workload, row.device, f"{row.precision}{mode}", measured, most, share
 
 
 def _remarks(rows: Sequence[ResultRow]) -> list[str]:

@@ -55,7 +55,9 @@ def test_a_chip_or_bin_that_is_not_in_the_table_is_unknown(chip: str, cores: int
 
 def test_a_gpu_in_another_computer_is_known_by_its_name() -> None:
     machine = Machine(chip="Intel(R) Xeon(R)", gpu_name="NVIDIA H200", gpu_cores=132, virtual=False)
-    assert facts(machine) == ChipFacts(bandwidth_gb_s=4800, fp32_tflops=66.9, fp16_tflops=989.4)
+    assert facts(machine) == ChipFacts(
+        bandwidth_gb_s=4800, fp32_tflops=66.9, tf32_tflops=494.7, fp16_tflops=989.4, bf16_tflops=989.4
+    )
     assert facts(msgspec.structs.replace(machine, gpu_name="NVIDIA H100")) == UNKNOWN  # two kinds of card
     assert facts(msgspec.structs.replace(machine, gpu_name="NVIDIA H200 MIG 1g.18gb")) == UNKNOWN
 

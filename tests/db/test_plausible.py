@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metalmark_db.data import data
-from metalmark_db.plausible import Kind, is_beyond_peak, peak
+from metalmark_db.plausible import Kind, calibrates, is_beyond_peak, peak
 from metalmark_db.rows import ChipRow
 from metalmark_db.words import Precision
 
@@ -27,6 +27,23 @@ M1 = ChipRow(
     fp32_tflops=2.6,
     fp16_tflops=2.617,
     memory_options_gb="8 16",
+    source="somebody's table",
+    note=None,
+)
+
+CARD = ChipRow(
+    chip="NVIDIA H200",
+    variant="SXM 141 GB",
+    cpu_super=None,
+    cpu_performance=None,
+    cpu_efficiency=None,
+    gpu_cores=None,
+    bandwidth_gb_s=4800,
+    fp32_tflops=66.9,
+    tf32_tflops=494.7,
+    fp16_tflops=989.4,
+    bf16_tflops=989.5,  # told apart from fp16 here
+    memory_options_gb=None,
     source="somebody's table",
     note=None,
 )
@@ -73,20 +90,46 @@ def test_nothing_is_said_of_single_operations_and_of_what_is_not_known(rate: flo
 
 
 @pytest.mark.parametrize(
-    ("device", "precision", "kind", "expected"),
+    ("chip", "device", "precision", "kind", "expected"),
     [
-        ("mps", Precision.FP32, Kind.MATMUL, 2.6),
-        ("mps", Precision.FP16, Kind.MODEL, 2.617),
-        ("mps", Precision.AMP_FP16, Kind.CONVOLUTIONS, 2.617),
-        ("mps", Precision.BF16, Kind.MATMUL, None),
-        ("mps", Precision.AMP_BF16, Kind.MODEL, None),
-        ("cuda", Precision.TF32, Kind.MATMUL, None),
-        ("cpu", Precision.FP32, Kind.MATMUL, None),
-        ("cpu", Precision.FP32, Kind.COPY, 68.3),
-        ("mps", Precision.FP32, Kind.COPY, 68.3),
+        (M1, "mps", Precision.FP32, Kind.MATMUL, 2.6),
+        (M1, "mps", Precision.FP16, Kind.MODEL, 2.617),
+        (M1, "mps", Precision.AMP_FP16, Kind.CONVOLUTIONS, 2.617),
+        (M1, "mps", Precision.BF16, Kind.MATMUL, None),
+        (M1, "mps", Precision.AMP_BF16, Kind.MODEL, None),
+        (M1, "mps", Precision.TF32, Kind.MATMUL, None),
+        (CARD, "cuda", Precision.FP32, Kind.MATMUL, 66.9),
+        (CARD, "cuda", Precision.TF32, Kind.CONVOLUTIONS, 494.7),
+        (CARD, "cuda", Precision.FP16, Kind.MATMUL, 989.4),
+        (CARD, "cuda", Precision.AMP_FP16, Kind.MODEL, 989.4),
+        (CARD, "cuda", Precision.BF16, Kind.MATMUL, 989.5),
+        (CARD, "cuda", Precision.AMP_BF16, Kind.CONVOLUTIONS, 989.5),
+        (CARD, "cuda", Precision.BF16, Kind.COPY, 4800),
+        (M1, "cpu", Precision.FP32, Kind.MATMUL, None),
+        (M1, "cpu", Precision.FP32, Kind.COPY, 68.3),
+        (M1, "mps", Precision.FP32, Kind.COPY, 68.3),
     ],
 )
 def test_a_result_is_held_against_the_peak_of_its_own_precision(
-    device: str, precision: Precision, kind: Kind, expected: float | None
+    chip: ChipRow, device: str, precision: Precision, kind: Kind, expected: float | None
 ) -> None:
-    assert peak(M1, device, precision, kind) == expected
+    assert peak(chip, device, precision, kind) == expected
+
+
+def test_every_precision_has_a_peak_on_a_card_that_has_all() -> None:
+    assert all(peak(CARD, "cuda", precision, Kind.MATMUL) for precision in Precision)
+
+
+@pytest.mark.parametrize(
+    ("workload", "kind"),
+    [
+        ("matmul-512", Kind.MATMUL),
+        ("matmul-8192", Kind.MATMUL),
+        ("copy-bandwidth", Kind.COPY),
+        ("copy-to-device", None),
+        ("matmul-2048-chain", None),
+        ("resnet50-train-b8", None),
+    ],
+)
+def test_what_calibrates_a_chip_is_known_by_its_name(workload: str, kind: Kind | None) -> None:
+    assert calibrates(workload) is kind

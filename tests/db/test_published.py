@@ -66,6 +66,39 @@ def test_chips_know_their_bins(engine: sa.Engine) -> None:
     assert bins == [(32, 409.6), (40, 546)]
 
 
+def test_every_peak_below_fp32_names_its_source(engine: sa.Engine) -> None:
+    for chip in queries.chips(engine):
+        peaks = (chip.tf32_tflops, chip.fp16_tflops, chip.bf16_tflops)
+        assert any(peaks) is bool(chip.low_precision_source), chip.chip
+
+
+def test_formats_that_a_chip_lacks_have_no_peak(engine: sa.Engine) -> None:
+    found = {(row.chip, row.tf32_tflops, row.bf16_tflops) for row in queries.chips(engine)}
+    assert {tf32 for chip, tf32, _ in found if chip.startswith("Apple")} == {None}
+    assert {bf16 for chip, _, bf16 in found if chip.startswith("Apple")} == {None}
+    assert found >= {("NVIDIA T4", None, None), ("NVIDIA V100", None, None)}
+
+
+@pytest.mark.parametrize(
+    ("chip", "tf32", "bf16"),
+    [
+        ("NVIDIA A100", {156}, {312}),
+        ("NVIDIA RTX 3090", {35.6}, {71.2}),
+        ("NVIDIA RTX 4090", {82.6}, {165.2}),
+        ("NVIDIA H100", {378, 494.7}, {756.5, 989.4}),
+        ("NVIDIA H200", {494.7}, {989.4}),
+    ],
+)
+def test_tensor_cores_have_their_dense_peaks_with_sums_in_fp32(
+    engine: sa.Engine, chip: str, tf32: set[float], bf16: set[float]
+) -> None:
+    """With sparsity all would be twice as high; with sums in fp16 fp16 would be above bf16 on a GeForce card."""
+    rows = [row for row in queries.chips(engine) if row.chip == chip]
+    assert {row.tf32_tflops for row in rows} == tf32
+    assert {row.bf16_tflops for row in rows} == bf16
+    assert all(row.fp16_tflops == row.bf16_tflops for row in rows)
+
+
 def test_outcomes_are_in_our_words(engine: sa.Engine) -> None:
     assert {row.outcome for row in queries.published(engine)} <= set(PUBLISHED_OUTCOMES.values())
 

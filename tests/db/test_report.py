@@ -112,3 +112,76 @@ def test_a_run_that_is_not_there_is_named_with_those_that_are(engine: sa.Engine,
 def test_an_empty_database_says_how_to_begin(engine: sa.Engine) -> None:
     with pytest.raises(UsageProblem, match="metalmark run"):
         report.show_run(engine, None)
+
+
+@pytest.fixture
+def calibrated(engine: sa.Engine, head: RunHead, workload: Workload, make_case: MakeCase) -> int:
+    """A run on an M4 with a product and a copy, each on the GPU once as it can be and once beyond it."""
+    product = msgspec.structs.replace(workload, id="matmul-2048", flops_per_iteration=2 * 2048**3)
+    copied = msgspec.structs.replace(workload, id="copy-bandwidth", flops_per_iteration=None, bytes_per_iteration=2**30)
+    number = store.begin_run(engine, head, [product, copied])
+    for name, device, precision, block in (
+        ("matmul-2048", "mps", Precision.FP32, 50_000_000),  # ten in a block: 3.44 TFLOP/s
+        ("matmul-2048", "mps", Precision.BF16, 50_000_000),
+        ("matmul-2048", "cpu", Precision.FP32, 400_000_000),
+        ("copy-bandwidth", "mps", Precision.FP32, 60_000_000),  # 179 GB/s of 120
+        ("copy-bandwidth", "cpu", Precision.FP32, 200_000_000),
+    ):
+        case = msgspec.structs.replace(make_case(device, (block,) * 10), workload=name, precision=precision)
+        store.save_case(engine, number, msgspec.structs.replace(case, device_chip="Apple M4"))
+    return number
+
+
+def test_calibrations_stand_beside_the_published_peaks_of_the_chip(
+    engine: sa.Engine, calibrated: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report.show_run(engine, calibrated)
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    begins = lines.index("Beside the chip's published peak of the same precision:")
+    assert lines[begins + 1 :] == [
+        "workload device precision measured peak share",
+        "copy-bandwidth cpu fp32 53.7 GB/s 120 GB/s 44.7 %",
+        "copy-bandwidth mps fp32 179 GB/s 120 GB/s 149 %, beyond",
+        "matmul-2048 mps fp32 3.44 TFLOP/s 4.26 TFLOP/s 80.7 %",
+        "Beyond is more than a tenth above the peak: the time is wrong, or the peak.",
+    ]
+
+
+def test_shares_fit_in_eighty_columns(
+    engine: sa.Engine, calibrated: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = output.console
+
+    def narrow(stderr: bool = False) -> Console:
+        screen = real(stderr)
+        screen.width = 80
+        return screen
+
+    monkeypatch.setattr(output, "console", narrow)
+    report.show_run(engine, calibrated)
+    lines = capsys.readouterr().out.splitlines()
+    told = lines[lines.index("Beside the chip's published peak of the same precision:") + 1 :]
+    assert told[0].split() == ["workload", "device", "precision", "measured", "peak", "share"]
+    assert max(map(len, told)) <= 80
+
+
+def test_json_tells_rate_peak_and_share_with_their_source(
+    engine: sa.Engine, calibrated: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report.show_run(engine, calibrated, as_json=True)
+    rows = json.loads(capsys.readouterr().out)["results"]
+    found = {(row["workload"], row["device"], row["precision"]): row["calibration"] for row in rows}
+    beyond = found["copy-bandwidth", "mps", "fp32"]
+    assert (beyond["peak"], beyond["unit"], beyond["beyond"]) == (120, "GB/s", True)
+    assert beyond["share"] == pytest.approx(beyond["rate"] / 120)
+    assert beyond["source"].startswith("github:")
+    unknown = found["matmul-2048", "mps", "bf16"]
+    assert unknown["rate"] > 0
+    assert [unknown[name] for name in ("peak", "share", "beyond", "source")] == [None] * 4
+
+
+def test_without_a_known_peak_nothing_is_said_of_one(
+    engine: sa.Engine, run_id: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report.show_run(engine, run_id)
+    assert "peak" not in capsys.readouterr().out
