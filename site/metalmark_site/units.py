@@ -37,6 +37,11 @@ def times(ratio: float | None) -> str:
     return UNKNOWN if ratio is None else f"{digits(ratio, 2)} ×"
 
 
+def percent(share: float | None) -> str:
+    """A share as "75.2 %"."""
+    return UNKNOWN if share is None else f"{digits(100 * share)} %"
+
+
 def gibibytes(value: int | None) -> str:
     """Memory in whole GB, as makers count it (2^30 bytes)."""
     return UNKNOWN if value is None else f"{value / 2**30:,.0f} GB"

@@ -2,6 +2,7 @@
 
 import re
 
+from metalmark_db.plausible import BEYOND_PEAK
 from metalmark_db.rows import PublishedRow, ResultRow
 
 DEVICES = {
@@ -101,6 +102,11 @@ def cores(row: ResultRow | PublishedRow) -> str:
 def is_guest_cpu(row: ResultRow) -> bool:
     """Whether the row is the CPU of a virtual machine, which is listed apart and never ranked."""
     return bool(row.virtual) and row.device == "cpu"
+
+
+def is_beyond_peak(row: ResultRow) -> bool:
+    """Whether a result is faster than its chip's published peak allows: as its run saw it, or as the peaks say now."""
+    return BEYOND_PEAK in row.flags or (row.calibration is not None and bool(row.calibration.beyond))
 
 
 def guest_name(row: ResultRow) -> str:

@@ -11,7 +11,7 @@ from ..figures import Figure, Plot, Table
 from ..page import Content
 from ..text import Markdown
 from ..words import age, is_guest_cpu
-from . import tables
+from . import peaks, tables
 from .common import device_key, failure_figure, guest_figure, placeholder, present, ranked
 
 FACTS = (
@@ -20,13 +20,16 @@ FACTS = (
     "GPU cores",
     "Memory bandwidth",
     "fp32 peak",
+    "tf32 peak",
     "fp16 peak",
+    "bf16 peak",
     "Memory",
     "Source",
+    "Source below fp32",
     "Remark",
 )
-FACTS_NUMBERS = frozenset({"GPU cores", "Memory bandwidth", "fp32 peak", "fp16 peak"})
-FACTS_TEXTS = frozenset({"Source", "Remark"})
+FACTS_NUMBERS = frozenset({"GPU cores", "Memory bandwidth", "fp32 peak", "tf32 peak", "fp16 peak", "bf16 peak"})
+FACTS_TEXTS = frozenset({"Source", "Source below fp32", "Remark"})
 
 
 def index(facts: Facts) -> Iterator[Content]:
@@ -61,14 +64,16 @@ def each(facts: Facts) -> Iterator[Content]:
         variants = [row for row in facts.chips if row.chip == name]
         known = _facts(page, name, variants)
         chart = _chart(page, name, results)
+        reached = peaks.figure(f"chip-{page}", name, results)
         apart, failures = guest_figure(f"chip-{page}", results), failure_figure(f"chip-{page}", results)
         yield Content(
             path=f"chips/{page}.md",
             title=name,
-            figures=present(chart, apart, failures, known),
+            figures=present(chart, reached, apart, failures, known),
             context={
                 "name": name,
                 "chart": placeholder(chart),
+                "peaks": placeholder(reached),
                 "guests": placeholder(apart),
                 "failures": placeholder(failures),
                 "known": placeholder(known),
@@ -119,8 +124,12 @@ def _facts(page: str, name: str, variants: list[ChipRow]) -> Figure | None:
     if not variants:
         return None
     caption = f"Published facts of {name}"
-    rows = [_variant(row) for row in variants]
-    table = Table(caption=caption, columns=FACTS, rows=rows, numbers=FACTS_NUMBERS, texts=FACTS_TEXTS)
+    every = [_variant(row) for row in variants]
+    # Most chips have no peak of some formats: a column of nothing is left out.
+    kept = [place for place in range(len(FACTS)) if any(row[place] not in ("", units.UNKNOWN) for row in every)]
+    columns = tuple(FACTS[place] for place in kept)
+    rows = [[row[place] for place in kept] for row in every]
+    table = Table(caption=caption, columns=columns, rows=rows, numbers=FACTS_NUMBERS, texts=FACTS_TEXTS)
     return Figure(id=f"chip-{page}-facts", caption=caption, tables=(table,))
 
 
@@ -135,10 +144,13 @@ def _variant(row: ChipRow) -> tuple[str, ...]:
         " + ".join(filter(None, tiers)) or units.UNKNOWN,
         str(row.gpu_cores or units.UNKNOWN),
         f"{row.bandwidth_gb_s:g} GB/s" if row.bandwidth_gb_s else units.UNKNOWN,
-        f"{row.fp32_tflops:g} TFLOP/s" if row.fp32_tflops else units.UNKNOWN,
-        f"{row.fp16_tflops:g} TFLOP/s" if row.fp16_tflops else units.UNKNOWN,
+        *(
+            f"{peak:g} TFLOP/s" if peak else units.UNKNOWN
+            for peak in (row.fp32_tflops, row.tf32_tflops, row.fp16_tflops, row.bf16_tflops)
+        ),
         f"{', '.join(row.memory_options_gb.split())} GB" if row.memory_options_gb else units.UNKNOWN,
         row.source,
+        row.low_precision_source or "",
         row.note or "",
     )
 

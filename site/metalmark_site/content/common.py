@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
-from metalmark_db.plausible import BEYOND_PEAK
 from metalmark_db.rows import ResultRow
 
 from ..charts.base import Row
 from ..figures import Figure
 from ..text import Markdown
-from ..words import DEVICES, device, is_guest_cpu
+from ..words import DEVICES, device, is_beyond_peak, is_guest_cpu
 from . import tables
 
 
@@ -34,7 +33,7 @@ def ranked(rows: Iterable[ResultRow]) -> list[ResultRow]:
 
 
 def _is_plain(row: ResultRow) -> bool:
-    return row.outcome == "ok" and bool(row.median_s) and not row.fallback and BEYOND_PEAK not in row.flags
+    return row.outcome == "ok" and bool(row.median_s) and not row.fallback and not is_beyond_peak(row)
 
 
 def guests(rows: Iterable[ResultRow]) -> list[ResultRow]:

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from metalmark_db.plausible import BEYOND_PEAK
 from metalmark_db.rows import ResultRow
 
 from .. import units
 from ..figures import Table
-from ..words import chip_of, cores, device, guest_name, is_guest_cpu, outcome, way, work
+from ..words import chip_of, cores, device, guest_name, is_beyond_peak, is_guest_cpu, outcome, way, work
 
 MEASURED = (
     "Chip",
@@ -19,13 +18,14 @@ MEASURED = (
     "95 % interval",
     "Items/s",
     "TFLOP/s",
+    "Of the peak",
     "Over the CPU",
     "torch",
     "System",
     "Run of",
 )
 TEXTS = frozenset({"Chip", "Workload", "Outcome"})
-MEASURED_NUMBERS = frozenset({"One iteration", "95 % interval", "Items/s", "TFLOP/s", "Over the CPU"})
+MEASURED_NUMBERS = frozenset({"One iteration", "95 % interval", "Items/s", "TFLOP/s", "Of the peak", "Over the CPU"})
 
 
 def measured(rows: Iterable[ResultRow], caption: str, *, fold: bool = True) -> Table:
@@ -46,6 +46,7 @@ def _measured(row: ResultRow) -> tuple[str, ...]:
         interval(row),
         units.digits(row.items_per_s),
         units.digits(row.tflops),
+        units.percent(row.calibration.share) if row.calibration else "",
         units.times(row.speedup) if row.device != "cpu" else "",
         row.torch_version or units.UNKNOWN,
         " ".join(filter(None, (row.os_name, row.os_version))) or units.UNKNOWN,
@@ -78,7 +79,7 @@ def failed(rows: Sequence[ResultRow], caption: str) -> Table | None:
             row.started_at[:10],
         )
         for row in rows
-        if row.outcome != "ok" or row.fallback or BEYOND_PEAK in row.flags
+        if row.outcome != "ok" or row.fallback or is_beyond_peak(row)
     ]
     return Table(caption=caption, columns=FAILED, rows=cells, texts=TEXTS) if cells else None
 
