@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from metalmark_db import queries
 from metalmark_db.rows import ChipRow, PublishedRow, ResultRow, RunRow, SourceRow, SpeedPair, WorkloadRow
 
-from .text import slug
+from .text import natural, slug
 from .words import chip_of
 
 _Row = TypeVar("_Row")
@@ -44,8 +44,22 @@ class Facts:
 
     @cached_property
     def workload_slugs(self) -> dict[str, str]:
-        """Workload -> the name of its page."""
+        """Workload -> the name of its section and of its figures."""
         return slugs(sorted({row.id for row in self.workloads} | {row.workload for row in self.results}))
+
+    @cached_property
+    def families(self) -> dict[str, list[str]]:
+        """Family -> its workloads, smallest first; one of which no family is known is a family of its own."""
+        told = {row.workload: row.family for row in self.results if row.family}
+        told |= {row.id: row.family for row in self.workloads if row.family}  # the newest version has the last word
+        variants = {row.id: row.variant or "" for row in self.workloads}
+        names = sorted(self.workload_slugs, key=lambda name: (natural(variants.get(name, "")), natural(name)))
+        return dict(sorted(grouped(names, lambda name: told.get(name, name)).items()))
+
+    @cached_property
+    def family_slugs(self) -> dict[str, str]:
+        """Family -> the name of its page."""
+        return slugs(self.families)
 
     @cached_property
     def source_slugs(self) -> dict[str, str]:

@@ -6,7 +6,7 @@ from .page import PageKind
 PAGES: tuple[PageKind, ...] = (
     PageKind(path="index.md", template="index.md.j2", contents=home.home),
     PageKind(path="workloads/index.md", template="workloads.md.j2", contents=workloads.index),
-    PageKind(path="workloads/<id>.md", template="workload.md.j2", contents=workloads.each),
+    PageKind(path="workloads/<family>.md", template="workload.md.j2", contents=workloads.each),
     PageKind(path="chips/index.md", template="chips.md.j2", contents=chips.index),
     PageKind(path="chips/<chip>.md", template="chip.md.j2", contents=chips.each),
     PageKind(path="chips/other.md", template="other_chips.md.j2", contents=chips.other),

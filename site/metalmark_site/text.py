@@ -6,7 +6,8 @@ import unicodedata
 
 # Markdown that our own code wrote; everything else is escaped on its way into a page.
 _SAFE_ADDRESS = re.compile(r"https://[A-Za-z0-9][A-Za-z0-9./_%?=&~+#-]*[A-Za-z0-9/]")
-_NAME = re.compile(r"`([A-Za-z0-9_.]+)`")
+_NAME = re.compile(r"`([A-Za-z0-9_.-]+)`")
+_DIGITS = re.compile(r"([0-9]{1,18})")  # longer ones are no sizes, and Python refuses to read very long ones
 _HARMLESS = frozenset(" ,/%@")
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
@@ -65,6 +66,12 @@ def shorten(text: str, length: int) -> str:
 def slug(text: str) -> str:
     """Lower-case letters, digits and hyphens: a part of a file name or an id, never empty."""
     return re.sub(r"[^a-z0-9]+", "-", one_line(text).lower()).strip("-") or "unnamed"
+
+
+def natural(text: str) -> tuple[int | str, ...]:
+    """A key that sorts by the numbers in a text: "batch 8" before "batch 32"."""
+    # Texts and numbers in turn, so that like meets like.
+    return tuple(int(part) if place % 2 else part for place, part in enumerate(_DIGITS.split(text)))
 
 
 def addresses(text: str) -> Markdown:

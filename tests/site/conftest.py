@@ -20,19 +20,26 @@ HOSTILE = (
     "| # *a* `b` {% raw %} <script>alert(1)</script>",
 )
 
-WORKLOADS = (
-    ("resnet50-infer-b8", "ResNet-50 inference, batch 8", Task.INFERENCE, 8, "image", 65.4e9),
-    ("resnet50-train-b8", "ResNet-50 training, batch 8", Task.TRAIN, 8, "image", 196e9),
-    ("bert-base-infer-t128-b4", "BERT base inference, 128 tokens, batch 4", Task.INFERENCE, 4, "sequence", 89e9),
-    ("matmul-2048", "Square matrix product, 2048", Task.OPERATION, 1, "call", 17.2e9),
-)
 
-
-def workload(name: str, title: str, task: Task, batch: int, item: str, flops: float, description: str = "") -> Workload:
+def workload(
+    name: str,
+    title: str,
+    task: Task,
+    batch: int,
+    item: str,
+    flops: float,
+    description: str = "",
+    family: str | None = None,
+    variant: str | None = None,
+    model: str | None = None,
+) -> Workload:
     """A workload with the facts that pages show."""
     return Workload(
         id=name,
         version=1,
+        family=family,
+        variant=variant,
+        model=model,
         title=title,
         source="metalmark",
         task=task,
@@ -44,6 +51,35 @@ def workload(name: str, title: str, task: Task, batch: int, item: str, flops: fl
         parameters=25_557_032,
         description=description,
     )
+
+
+def images(task: Task, batch: int) -> Workload:
+    """A variant of the training or the inference of ResNet-50."""
+    short, long, flops = ("train", "training", 24.5e9) if task is Task.TRAIN else ("infer", "inference", 8.18e9)
+    family, words = f"resnet50-{short}", f"batch {batch}"
+    title = f"ResNet-50 {long}, {words}"
+    return workload(
+        f"{family}-b{batch}",
+        title,
+        task,
+        batch,
+        "image",
+        batch * flops,
+        "Known.",
+        family,
+        words,
+        "torchvision resnet50",
+    )
+
+
+WORKLOADS = (
+    images(Task.INFERENCE, 8),
+    images(Task.INFERENCE, 128),
+    images(Task.TRAIN, 8),
+    workload("bert-base-infer-t128-b4", "BERT base inference, 128 tokens", Task.INFERENCE, 4, "sequence", 89e9),
+    workload("matmul-2048", "Square matrix product, 2048", Task.OPERATION, 1, "call", 17.2e9),
+)
+UNTRIED = (images(Task.INFERENCE, 32),)
 
 
 def rounds(seconds: float, seed: int, count: int = 3) -> tuple[Round, ...]:
@@ -63,7 +99,8 @@ def add_run(
     failures: tuple[Case, ...] = (),
     torch: str = "2.11.0",
     round_count: int = 3,
-    suite: tuple[Workload, ...] | None = None,
+    suite: tuple[Workload, ...] = WORKLOADS,
+    untried: tuple[Workload, ...] = UNTRIED,
 ) -> int:
     """The number of a stored run: each device computes at so many FLOP/s."""
     head = RunHead(
@@ -74,10 +111,9 @@ def add_run(
         software=Software(os_name="macOS", os_version="26.1", python_version="3.13.5", torch_version=torch),
         conditions_before=Conditions(),
     )
-    planned = suite or tuple(workload(*facts) for facts in WORKLOADS)
-    run_id = store.begin_run(engine, head, planned)
+    run_id = store.begin_run(engine, head, (*suite, *untried))
     for number, (device, speed) in enumerate(speeds.items()):
-        for place, entry in enumerate(planned):
+        for place, entry in enumerate(suite):
             seconds = (entry.flops_per_iteration or 1e9) / speed * (1 + 0.3 * math.sin(place + number))
             chip = machine.gpu_name if device == "cuda" else machine.chip
             case = Case(
@@ -134,11 +170,13 @@ def fill(engine: sa.Engine) -> None:
     guest = Machine(chip="AMD EPYC 7B13", cpu_cores=4, memory_bytes=16 * 2**30, virtual=True)
     add_run(engine, guest, {"cpu": 0.2e12})
     for name in HOSTILE:
-        suite = (workload("hostile-work", name[:200], Task.INFERENCE, 1, name[:200], 1e9, f"{name}\n\n# {name}"),)
-        broken = failure("hostile-work", "mps", Outcome.ERROR, None, name, detail=name)
-        add_run(
-            engine, Machine(chip=name, gpu_name=name), {"cpu": 0.5e12}, failures=(broken,), torch=name[:60], suite=suite
+        suite, untried = (
+            (workload(id_, name, Task.INFERENCE, 1, name, 1e9, f"{name}\n\n# {name}", "hostile", name, model),)
+            for id_, model in (("hostile-work", "m"), ("hostile-untried", name))
         )
+        broken = failure("hostile-work", "mps", Outcome.ERROR, None, name, detail=name)
+        machine = Machine(chip=name, gpu_name=name)
+        add_run(engine, machine, {"cpu": 0.5e12}, failures=(broken,), torch=name[:60], suite=suite, untried=untried)
 
 
 @pytest.fixture(scope="session")

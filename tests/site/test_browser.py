@@ -32,8 +32,8 @@ pytestmark = pytest.mark.browser
 KINDS = (
     "",
     "workloads/",
-    "workloads/resnet50-infer-b8/",
-    "workloads/hostile-work/",
+    "workloads/resnet50-infer/",
+    "workloads/hostile/",
     "chips/",
     "chips/apple-m1/",
     "chips/amd-epyc-7b13/",
@@ -49,7 +49,7 @@ KINDS = (
 )
 WITH_DRAWINGS = (
     "",
-    "workloads/resnet50-infer-b8/",
+    "workloads/resnet50-infer/",
     "chips/apple-m1/",
     "published/as-published/",
     "published/gpu-or-cpu/",
@@ -300,7 +300,7 @@ def test_the_palette_repaints_still_and_live_drawings(visit: Open) -> None:
 def test_hostile_names_do_nothing_in_pages_drawings_notes_and_search(visit: Open) -> None:
     """A dialogue would be noted as a complaint; the texts are seen as they are."""
     here = visit()
-    here.go("workloads/hostile-work/")
+    here.go("workloads/hostile/")
     here.page.locator(".mm-wake").first.click()
     expect(here.page.locator(".mm-wake").first).to_have_text("Interactive: point at a mark")
     drawing(here.page).locator(".mark-rect path").first.hover()

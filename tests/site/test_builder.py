@@ -98,7 +98,7 @@ def test_hostile_names_are_text_in_every_page(pages: dict[str, str], parsed: dic
             assert (tag, attributes.get("src")) != ("img", "x")
         assert "<script>alert" not in text
     assert "&lt;img src=x onerror=alert(1)&gt;" in pages["chips/other/index.html"]
-    assert "workloads/hostile-work/index.html" in pages
+    assert "workloads/hostile/index.html" in pages
 
 
 def test_every_page_can_be_reached_and_every_link_leads_somewhere(parsed: dict[str, Page]) -> None:

@@ -88,6 +88,13 @@ def test_a_failure_is_never_drawn(facts: Facts) -> None:
     assert speed.rows(failed) == chip.rows(failed) == workload.rows(failed) == []
 
 
+def test_batches_stand_in_the_order_of_their_size(facts: Facts) -> None:
+    """Not b128 before b8, as letters would have it."""
+    for rows in (speed.rows(facts.results), chip.rows(facts.measured["Apple M1"])):
+        names = list(dict.fromkeys(str(row["row"]) for row in rows))
+        assert names.index("resnet50-infer-b8 1") < names.index("resnet50-infer-b128 1")
+
+
 def test_a_chip_joins_the_cpu_and_the_gpu_of_one_run(facts: Facts) -> None:
     """The line's ends are the two times, and its words their ratio."""
     heads = [row for row in chip.rows(facts.measured["Apple M1"]) if row["head"]]

@@ -172,7 +172,7 @@ def test_hand_written_pages_are_in_the_navigation() -> None:
 
 def test_a_title_cannot_leave_the_front_matter(facts: Facts, pages: dict[str, str]) -> None:
     """Hostile titles are plain words by the time the theme prints them."""
-    page = pages["workloads/hostile-work.md"]
+    page = pages["workloads/hostile.md"]
     title = page.splitlines()[1]
     assert re.fullmatch(r'title: "[\w .,()+/×·?:-]+"', title)
     assert "<" not in page.split("---", 2)[1]

@@ -8,7 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metalmark_site.text import Markdown, addresses, described, escape, finalize, inert, one_line, plain, shorten, slug
+from metalmark_site.text import (
+    Markdown,
+    addresses,
+    described,
+    escape,
+    finalize,
+    inert,
+    natural,
+    one_line,
+    plain,
+    shorten,
+    slug,
+)
 
 EXTENSIONS = ["admonition", "attr_list", "md_in_html", "tables", "toc", "pymdownx.superfences"]
 MARKUP = st.text(alphabet="<>&\"'[](){}#*_`|!+-.:=~^\\/ax1 \t", max_size=60)
@@ -78,6 +90,13 @@ def test_a_slug_is_a_safe_file_name(text: str) -> None:
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug(text))
 
 
+@given(texts=st.lists(st.text(alphabet="ab0129\u0663\u00b2 ", max_size=40)))
+def test_any_texts_can_be_sorted_by_their_numbers(texts: list[str]) -> None:
+    """Also those with digits of other scripts, or with very long numbers."""
+    sorted([*texts, "9" * 5000], key=natural)
+    assert sorted(["batch 128", "batch 8", "batch 32"], key=natural) == ["batch 8", "batch 32", "batch 128"]
+
+
 def test_escaped_text_is_no_html() -> None:
     """Angle brackets, ampersands and quotes are characters."""
     assert escape("<a href='x'>\n\"&\"") == "&lt;a href=&#x27;x&#x27;&gt; &quot;&amp;&quot;"
@@ -98,7 +117,8 @@ def test_addresses_become_links_and_the_rest_stays_inert() -> None:
 
 
 def test_plain_names_between_backticks_are_code_and_nothing_else_is() -> None:
-    shown = described("torchvision's `resnet18` with `<b>x</b>` and *stars*")
+    shown = described("torchvision's `resnet18` or `bert-base` with `<b>x</b>` and *stars*")
     assert "`resnet18`" in shown
+    assert "`bert-base`" in shown
     assert "<b>" not in shown
     assert "*stars*" not in shown

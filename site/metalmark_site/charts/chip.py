@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from metalmark_db.rows import ResultRow
 
 from .. import units
-from ..text import shorten
+from ..text import natural, shorten
 from ..words import device, work
 from .base import Chart, Row
 from .speed import AXIS, TIPS, dot, shape
@@ -21,7 +21,11 @@ def rows(results: Iterable[ResultRow]) -> list[Row]:
         if result.outcome == "ok" and result.median_s:
             kind = (result.device, result.cpu_cores, result.gpu_cores, result.precision, result.mode)
             lines.setdefault((result.workload, result.version), {}).setdefault(kind, result)
-    return [row for key in sorted(lines) for row in _line(list(lines[key].values()))]
+    return [
+        row
+        for key in sorted(lines, key=lambda key: (natural(key[0]), key[1]))
+        for row in _line(list(lines[key].values()))
+    ]
 
 
 def _line(results: list[ResultRow]) -> list[Row]:

@@ -6,7 +6,7 @@ from functools import cache
 from metalmark_db.rows import ResultRow
 
 from .. import units
-from ..text import shorten
+from ..text import natural, shorten
 from ..words import DEVICES, chip_of, cores, device, way, work
 from .base import Axis, Chart, Row, Size, Spec, Unit, notes
 from .strip import FIELDS, strip
@@ -28,7 +28,7 @@ def rows(results: Iterable[ResultRow]) -> list[Row]:
     for result in results:
         if result.outcome == "ok" and result.median_s:
             lines.setdefault((result.workload, result.version), []).append(result)
-    return [dot for key in sorted(lines) for dot in _line(lines[key])]
+    return [dot for key in sorted(lines, key=lambda key: (natural(key[0]), key[1])) for dot in _line(lines[key])]
 
 
 def _line(results: list[ResultRow]) -> list[Row]:

@@ -44,15 +44,19 @@ def bars(axis: Axis, tips: list[alt.Tooltip]) -> alt.Chart:
     return named(encoded.add_params(pointed), "bars")
 
 
-def rows(results: Iterable[ResultRow]) -> list[Row]:
-    """One row for each chip, device, core count, precision and mode: its newest result, the fastest first."""
+def fastest(results: Iterable[ResultRow]) -> list[ResultRow]:
+    """The newest result of each chip, device, core count, precision and mode, the fastest first."""
     newest: dict[tuple[object, ...], ResultRow] = {}
     for result in results:  # newest first
         if result.outcome == "ok" and result.items_per_s:
             kind = (chip_of(result), cores(result), result.device, result.precision, result.mode)
             newest.setdefault(kind, result)
-    ranked = sorted(newest.values(), key=lambda r: -(r.items_per_s or 0.0))
-    return [_row(index, result) for index, result in enumerate(ranked[:MOST])]
+    return sorted(newest.values(), key=lambda r: -(r.items_per_s or 0.0))[:MOST]
+
+
+def rows(results: Iterable[ResultRow]) -> list[Row]:
+    """One bar for each of the fastest results."""
+    return [_row(index, result) for index, result in enumerate(fastest(results))]
 
 
 def _row(index: int, result: ResultRow) -> Row:

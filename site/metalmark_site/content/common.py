@@ -41,20 +41,26 @@ def guests(rows: Iterable[ResultRow]) -> list[ResultRow]:
     return [row for row in rows if row.outcome == "ok" and row.median_s and is_guest_cpu(row)]
 
 
-def guest_figure(name: str, rows: Sequence[ResultRow]) -> Figure | None:
-    """The table of virtual machines, if there are any."""
+def guest_figure(name: str, rows: Sequence[ResultRow], most: int | None = None) -> Figure | None:
+    """The table of virtual machines, if there are any; at most so many rows."""
     found = guests(rows)
     if not found:
         return None
-    caption = "CPU rows of virtual machines: measured and shown, never ranked"
-    return Figure(id=f"{name}-guests", caption=caption, tables=(tables.measured(found, caption, fold=False),))
+    caption = f"CPU rows of virtual machines: measured and shown, never ranked{_cut(found, most)}"
+    return Figure(id=f"{name}-guests", caption=caption, tables=(tables.measured(found[:most], caption, fold=False),))
 
 
-def failure_figure(name: str, rows: Sequence[ResultRow]) -> Figure | None:
-    """The table of what did not work, if anything."""
-    caption = "Cases without a time, and why"
-    table = tables.failed(rows, caption)
+def failure_figure(name: str, rows: Sequence[ResultRow], most: int | None = None) -> Figure | None:
+    """The table of what did not work, if anything; at most so many rows."""
+    found = [row for row in rows if not _is_plain(row)]
+    caption = f"Cases without a time, and why{_cut(found, most)}"
+    table = tables.failed(found[:most], caption)
     return Figure(id=f"{name}-failures", caption=caption, tables=(table,)) if table else None
+
+
+def _cut(rows: Sequence[ResultRow], most: int | None) -> str:
+    """What a caption says of rows that are left out."""
+    return f": the newest {most:,} of {len(rows):,}" if most is not None and len(rows) > most else ""
 
 
 def present(*figures: Figure | None) -> tuple[Figure, ...]:

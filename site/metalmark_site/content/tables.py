@@ -1,6 +1,7 @@
 """The tables of measured rows, the same on every page."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from metalmark_db.rows import ResultRow
 
@@ -82,6 +83,13 @@ def failed(rows: Sequence[ResultRow], caption: str) -> Table | None:
         if row.outcome != "ok" or row.fallback or is_beyond_peak(row)
     ]
     return Table(caption=caption, columns=FAILED, rows=cells, texts=TEXTS) if cells else None
+
+
+def without(table: Table, column: str) -> Table:
+    """The table without a column that would say the same in every row."""
+    kept = [place for place, name in enumerate(table.columns) if name != column]
+    rows = [tuple(row[place] for place in kept) for row in table.rows]
+    return replace(table, columns=tuple(table.columns[place] for place in kept), rows=rows)
 
 
 def _not_ranked(row: ResultRow) -> str:
