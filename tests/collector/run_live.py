@@ -11,16 +11,16 @@ import sys
 import msgspec
 
 from metalmark_collector import watch
+from metalmark_collector.efforts import EFFORTS
 from metalmark_collector.live import Live
 from metalmark_collector.plan import Plan, Planned
-from metalmark_collector.workloads import WORKLOADS
 from metalmark_db.record import Case, Round
 from metalmark_db.words import Effort, Outcome, Precision
 
 
 def planned(count: int) -> Plan:
     """The first ``count`` workloads on the CPU and on MPS, the last of them in half precision as well."""
-    names = list(WORKLOADS)[:count]
+    names = EFFORTS[Effort.QUICK].workloads[:count]
     cases = {kind: [Planned(workload=n, device=kind, precision=Precision.FP32) for n in names] for kind in KINDS}
     cases["mps"].append(Planned(workload=names[-1], device="mps", precision=Precision.FP16))
     return Plan(

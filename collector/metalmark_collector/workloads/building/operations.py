@@ -64,8 +64,9 @@ def item(job: Job, side: int) -> Prepared:
     return Item(*_pair(job, side), 1).prepared()
 
 
-def _pair(job: Job, side: int) -> torch.Tensor:
-    return drawn_once((2, side, side), job.seed + 1).to(device=job.device.torch_device())
+def _pair(job: Job, side: int) -> tuple[torch.Tensor, torch.Tensor]:
+    first, more = drawn_once((2, side, side), job.seed + 1).to(device=job.device.torch_device())
+    return first, more
 
 
 def to_device(job: Job, count: int) -> Prepared:
