@@ -4,9 +4,9 @@ from collections import defaultdict
 
 from .clock import Clock
 
-# Everything else that a run spends is overhead: starting workers, comparing with the CPU, counting memory.
+# Everything else that a run spends is overhead: starting workers, comparing with the CPU, counting memory and work.
 BUILDING, WARMING_UP, SAMPLING = "building", "warming up", "sampling"
-CHECKING, COUNTING_MEMORY = "checking", "counting memory"
+CHECKING, COUNTING_MEMORY, SIGNING = "checking", "counting memory", "counting the work"
 # What the parent spends between cases.
 STARTING, ENDING = "starting workers", "ending workers"
 READING_STATE, STORING = "reading the machine's state", "storing"

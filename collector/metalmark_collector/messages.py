@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from metalmark_db.record import Round, Sustained, Truth
+from metalmark_db.record import Round, Signature, Sustained, Truth
 from metalmark_db.words import Mode, Outcome, Precision, Reason
 
 
@@ -19,7 +19,7 @@ class Task(Struct, frozen=True, kw_only=True, tag="task"):
     round_number: int
     share_s: float  # the time for measuring it, once it is built
     size: Literal["real", "tiny"] = "real"
-    references: str | None = None  # folder of the CPU's results; None where the output is not compared
+    references: str | None = None  # folder of the CPU's results; None where the output is not compared, nor counted
     brief: bool = False  # an earlier round has seen it learn: the output alone is compared
     reference_s: float = 0.0  # time that the CPU may take for its result, if it is not there yet
     reference_estimate_s: float = 0.0  # what it is thought to take for the whole batch
@@ -66,6 +66,7 @@ class Done(Struct, frozen=True, kw_only=True, tag="done"):
     flags: tuple[str, ...] = ()
     settings: dict[str, bool | str] = msgspec.field(default_factory=dict)
     truth: Truth | None = None
+    signature: Signature | None = None
     sustained: Sustained | None = None
     changed: tuple[str, ...] = ()  # what the case left different in its process
     spent_s: dict[str, float] = msgspec.field(default_factory=dict)  # on each part of the work, by its name

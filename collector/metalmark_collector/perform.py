@@ -12,7 +12,7 @@ from . import garbage, memory, state
 from .clock import Clock
 from .devices.base import Device
 from .explain import explain
-from .laps import BUILDING, CHECKING, COUNTING_MEMORY, Laps
+from .laps import BUILDING, CHECKING, COUNTING_MEMORY, SIGNING, Laps
 from .measure import OverBudget, Session, Unsynchronized, measure, per_call, sustain
 from .messages import Done, Task
 from .words import OUTCOMES
@@ -46,9 +46,10 @@ def _answer(task: Task, device: Device, clock: Clock, beat: Beat, laps: Laps) ->
         laps.lap(BUILDING)
         try:
             done = _measured(task, prepared, device, clock, beat, flags, laps)
-            return _compared(done, task, entry, job, prepared, laps)
+            done = _compared(done, task, entry, job, prepared, laps)
         finally:
             prepared.close()
+        return _signed(done, task, entry, job, laps)
     except OverBudget as over:
         return Done(outcome=Outcome.NOT_RUN, reason=Reason.BUDGET, detail=str(over))
     except Unsynchronized as fault:
@@ -88,6 +89,17 @@ def _compared(done: Done, task: Task, entry: Entry, job: Job, prepared: Prepared
     if wrong is None:
         return msgspec.structs.replace(done, truth=truth)
     return msgspec.structs.replace(done, outcome=Outcome.WRONG_RESULT, detail=wrong, truth=truth)
+
+
+def _signed(done: Done, task: Task, entry: Entry, job: Job, laps: Laps) -> Done:
+    """The answer with its work signature, which is counted once for all rounds, precisions and devices."""
+    if task.references is None:
+        return done
+    from .signature import signature  # noqa: PLC0415 - imports torch
+
+    signed = msgspec.structs.replace(done, signature=signature(entry, job, Path(task.references)))
+    laps.lap(SIGNING)
+    return signed
 
 
 def _measured(

@@ -191,6 +191,7 @@ def with_earlier_rounds(earlier: Case | None, case: Case) -> Case:
         case,
         rounds=earlier.rounds + case.rounds,
         flags=tuple(dict.fromkeys(earlier.flags + case.flags)),
+        signature=earlier.signature or case.signature,
         truth=_worse(earlier.truth, case.truth),
         sustained=case.sustained or earlier.sustained,
     )

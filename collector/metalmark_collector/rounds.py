@@ -193,6 +193,7 @@ class DeviceRound:
             flags=done.flags,
             fallback_ops=fallback_ops,
             settings=self._with_priority(done.settings),
+            signature=done.signature,
             truth=done.truth,
             sustained=done.sustained,
         )

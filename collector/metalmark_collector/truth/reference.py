@@ -1,8 +1,6 @@
 """What the CPU computes of a workload: once for each run, and kept in a file for the workers that come later."""
 
 import io
-import os
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ import torch
 from metalmark_db.words import Mode, Precision
 
 from ..devices.cpu import Cpu
+from ..whole import write_whole
 from ..workloads.base import Entry, Job
 
 # A larger output is drawn again faster than it is read: the copy's is its own input.
@@ -76,11 +75,6 @@ def _read(path: Path, job: Job, *, double: bool) -> Reference | None:
 
 
 def _write(path: Path, result: Reference) -> None:
-    """Whole or not at all: a worker may be ended while it writes, and a full disk is no reason to stop."""
     content = io.BytesIO()
     torch.save({"output": result.output, "loss": result.loss, "gradient_norm": result.gradient_norm}, content)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_bytes(content.getvalue())
-        unfinished.replace(path)
+    write_whole(path, content.getvalue())
