@@ -108,7 +108,7 @@ def make_plan(
         UsageProblem: a workload is not in the suite, or nothing is left to measure.
     """
     settings = EFFORTS[effort]
-    names = tuple(dict.fromkeys(name for wanted in only for name in _named(wanted))) or settings.workloads
+    names = tuple(dict.fromkeys(name for wanted in only for name in named(wanted))) or settings.workloads
     cases = {
         device: tuple(
             Planned(workload=name, device=device, precision=precision, mode=mode)
@@ -138,7 +138,7 @@ def make_plan(
     return plan
 
 
-def _named(wanted: str) -> list[str]:
+def named(wanted: str) -> list[str]:
     """The workloads of that name, or of that pattern, in the suite's order."""
     found = [name for name in WORKLOADS if fnmatchcase(name, wanted)]
     if found:

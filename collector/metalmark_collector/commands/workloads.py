@@ -1,16 +1,35 @@
 """The command ``workloads``."""
 
-import json
+from pathlib import Path
 from typing import Annotated
 
+import sqlalchemy as sa
 import typer
 
+from metalmark_db.commands.query import DB
+from metalmark_db.engine import database_url, open_database
+
 from .. import listing
+from ..fingerprint import local_probe, read_machine
 
 
-def workloads(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of objects.")] = False) -> None:
-    """List what is measured: sizes, operations and sources, and the efforts each workload belongs to."""
-    if as_json:
-        print(json.dumps(listing.suite(), ensure_ascii=False, indent=1))  # noqa: T201
-    else:
-        listing.show_suite()
+def workloads(
+    pattern: Annotated[
+        list[str] | None, typer.Argument(help="Only these, by name or by pattern ('resnet*'); all when left out.")
+    ] = None,
+    db: Annotated[str | None, DB] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of objects.")] = False,
+) -> None:
+    """List what is measured: work, memory, source, the efforts it belongs to, and how long it takes here.
+
+    Examples: metalmark workloads; metalmark workloads 'bert*' --json
+    """
+    listing.show_suite(_earlier_runs(db), read_machine(local_probe()), pattern or (), as_json=as_json)
+
+
+def _earlier_runs(db: str | None) -> sa.Engine | None:
+    """The database; None where none was named and none has been made, which a list does not do."""
+    file = database_url(db).database
+    if db is None and file is not None and database_url().get_backend_name() == "sqlite" and not Path(file).exists():
+        return None
+    return open_database(db, create=False)
