@@ -21,6 +21,7 @@ DOUBLE = 2.0  # float64 takes about twice as long
 # Seconds to compile on two slow cores, where ResNet-18 took 26 and 52; what a run measured replaces it.
 _COMPILE_S = {Task.INFERENCE: 30.0, Task.TRAIN: 60.0, Task.OPERATION: 20.0}
 COMPILED_BEFORE = 0.3  # of that, where the code is kept and only the tracing is to do again
+GRACE = 2.0  # shares more, for a case whose first iteration was slow
 _RESERVE = 0.9  # of the limit: estimates are estimates
 
 
@@ -92,3 +93,11 @@ class Budget:
             return need + min(wishes[0], level(spare, wishes))
         within_limit = self.left_s(now) * _RESERVE
         return need if need + others <= within_limit else need * within_limit / (need + others)
+
+    def grace_s(self, now: float, share: float, others: float) -> float:
+        """Seconds beyond its ``share`` that a case may have when its first iteration was slow.
+
+        The first one loads kernels, which is over then, so that a longer share is better spent than a
+        case given up; but only of what the limit leaves over beyond the least needs of all ``others``.
+        """
+        return max(0.0, min(GRACE * share, self.left_s(now) * _RESERVE - share - others))

@@ -18,6 +18,7 @@ class Task(Struct, frozen=True, kw_only=True, tag="task"):
     seed: int
     round_number: int
     share_s: float  # the time for measuring it, once it is built
+    grace_s: float = 0.0  # more of it, where the first iteration takes most of the share
     size: Literal["real", "tiny"] = "real"
     references: str | None = None  # folder of the CPU's results; None where the output is not compared, nor counted
     brief: bool = False  # an earlier round has seen it learn: the output alone is compared

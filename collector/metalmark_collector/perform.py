@@ -113,6 +113,7 @@ def _measured(
         between=beat,
         flags=flags,
         compiles=task.mode is Mode.COMPILE,
+        grace_ns=int(task.grace_s * 1e9),
         laps=laps,
     )
     samples = measure(session, task.round_number)

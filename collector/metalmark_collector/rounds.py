@@ -133,7 +133,7 @@ class DeviceRound:
         progress, left_s, worker = self.progress, self._left_s(), self.worker
         compile_s = progress.costs.compile_s(case)
         apart_s = progress.costs.check_s(case) + compile_s
-        task = self._task(case, min(budget.measuring_s(share_s - apart_s), left_s))
+        task = self._task(case, min(budget.measuring_s(share_s - apart_s), left_s), self._grace_s(case, share_s))
         patience_s = progress.patience_s + _PATIENCE_SHARES * share_s + 2 * iteration + task.sustain_s
         compiling = case.mode is Mode.COMPILE
         patience_s += max(_COMPILING_S, _PATIENCE_SHARES * compile_s) if compiling else 0.0
@@ -155,7 +155,7 @@ class DeviceRound:
         outcome, detail = judge(answer)
         return case.ended(outcome, detail=detail)
 
-    def _task(self, case: Planned, share_s: float) -> Task:
+    def _task(self, case: Planned, share_s: float, grace_s: float) -> Task:
         progress, plan = self.progress, self.progress.plan
         sustained = self.number == plan.rounds - 1 and case in plan.sustained
         earlier = progress.cases.get(case.key)
@@ -166,6 +166,7 @@ class DeviceRound:
             seed=plan.seed,
             round_number=self.number,
             share_s=share_s,
+            grace_s=grace_s,
             mode=case.mode,
             size=self.progress.size,
             references=progress.references,
@@ -239,6 +240,13 @@ class DeviceRound:
             others -= need
         wishes = [budget.useful_s(progress.iteration_s(one)) for one in (case, *after)]
         return progress.budget.share_s(progress.now(), need, others, wishes)
+
+    def _grace_s(self, case: Planned, share_s: float) -> float:
+        progress = self.progress
+        after = list(progress.to_come)
+        if case in after:
+            after.remove(case)  # its other rounds stay
+        return progress.budget.grace_s(progress.now(), share_s, progress.costs.needs_s(after))
 
     def _left_s(self) -> float:
         return self.progress.budget.left_s(self.progress.now()) - _GRACE_S

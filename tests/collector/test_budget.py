@@ -53,6 +53,20 @@ def test_a_share_is_positive_and_no_more_than_a_case_can_use(need: float, others
     assert 0 < _budget().share_s(0, need, others, wishes) <= need + wishes[0]
 
 
+@given(SECONDS, st.lists(SECONDS, min_size=1, max_size=30), st.floats(min_value=0, max_value=239))
+def test_what_a_slow_first_iteration_may_take_more_costs_no_other_case_its_least(
+    share: float, others: list[float], now: float
+) -> None:
+    grace = _budget().grace_s(now, share, sum(others))
+    assert 0 <= grace <= 2 * share
+    assert grace == 0 or now + share + grace + sum(others) <= 240
+
+
+def test_a_run_with_time_left_forgives_a_slow_first_iteration() -> None:
+    assert _budget().grace_s(20, 3, 40) == 6
+    assert _budget().grace_s(200, 3, 40) == 0
+
+
 @pytest.mark.parametrize(("flops_per_s", "slow"), [(1e11, True), (1e13, False)])
 def test_an_estimate_follows_from_the_device_and_the_work(flops_per_s: float, slow: bool) -> None:
     estimate = iteration_s(WORKLOADS["vgg16-train-b4"].facts, flops_per_s)
