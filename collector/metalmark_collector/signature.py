@@ -29,7 +29,7 @@ from .workloads.building.weights import generator
 _DIGITS = 16
 _META = torch.device("meta")
 _ITEM, _COPY = "aten::_local_scalar_dense", "aten::copy_"
-# An index of ":" does nothing: older versions of torch call a slice of the whole for it, newer ones an alias or nothing.
+# An index of ":" does nothing: older versions of torch call a slice of the whole for it, newer ones an alias or none.
 _PARTS = ("aten::slice.Tensor", "aten::alias")
 
 
