@@ -63,6 +63,16 @@ def shorten(text: str, length: int) -> str:
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
 
 
+def shorten_inside(text: str, length: int) -> str:
+    """The same, but what stands behind the last comma is kept: "BERT base training…, batch 4"."""
+    line = one_line(text)
+    head, comma, tail = line.rpartition(", ")
+    room = length - len(comma + tail)
+    if len(line) <= length or room < length // 2:
+        return shorten(line, length)
+    return f"{head[: room - 1].rstrip(' ,')}…{comma}{tail}"
+
+
 def slug(text: str) -> str:
     """Lower-case letters, digits and hyphens: a part of a file name or an id, never empty."""
     return re.sub(r"[^a-z0-9]+", "-", one_line(text).lower()).strip("-") or "unnamed"

@@ -233,3 +233,18 @@ def test_the_axis_holds_the_ends_of_every_span() -> None:
     low, high, _ = base.extent([{"value": 0.005, "span_from": 0.005, "span_to": 0.64}], log=True, most=9)
     assert low < 0.005
     assert high > 0.64
+
+
+def test_short_labels_tell_the_bins_of_a_chip_apart(facts: Facts) -> None:
+    """A phone has room for few letters, and two bins of a chip must not read the same."""
+    row = next(row for row in facts.measured["Apple M4 Max"] if row.device == "mps")
+    rows = (
+        row,
+        *(msgspec.structs.replace(row, **c) for c in ({"gpu_cores": 32}, {"gpu_cores": None}, {"device": "cpu"})),
+    )
+    assert sorted(str(line["label_short"]) for line in workload.rows(rows)) == [
+        "M4 Max · MPS fp32",
+        "M4 Max, 16 CPU · fp32",
+        "M4 Max, 32 GPU · fp32",
+        "M4 Max, 40 GPU · fp32",
+    ]

@@ -19,6 +19,7 @@ from metalmark_site.text import (
     one_line,
     plain,
     shorten,
+    shorten_inside,
     slug,
 )
 
@@ -122,3 +123,17 @@ def test_plain_names_between_backticks_are_code_and_nothing_else_is() -> None:
     assert "`bert-base`" in shown
     assert "<b>" not in shown
     assert "*stars*" not in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "length", "expected"),
+    [
+        ("BERT base training, 128 tokens, batch 4", 30, "BERT base training…, batch 4"),
+        ("ResNet-50 training, batch 8", 30, "ResNet-50 training, batch 8"),
+        ("A name without any comma that is long", 20, "A name without any…"),
+        ("Short, and a tail that takes all the room", 20, "Short, and a tail t…"),
+    ],
+)
+def test_a_label_keeps_what_tells_its_variant(text: str, length: int, expected: str) -> None:
+    assert shorten_inside(text, length) == expected
+    assert len(expected) <= length

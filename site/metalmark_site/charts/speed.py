@@ -1,12 +1,12 @@
 """Speed across machines: for each workload, the time of one iteration on every machine and device."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
 from metalmark_db.rows import ResultRow
 
 from .. import units
-from ..text import natural, shorten
+from ..text import natural, shorten, shorten_inside
 from ..words import DEVICES, chip_of, cores, device, way, work
 from .base import Axis, Chart, Row, Size, Spec, Unit, notes
 from .strip import FIELDS, strip
@@ -22,13 +22,22 @@ def shape(size: Size, axis: Axis) -> Spec:
     return strip(size, axis, notes(TIPS, TITLES))
 
 
-def rows(results: Iterable[ResultRow]) -> list[Row]:
-    """One dot a result; the results of a workload stand on one line, which names the fastest."""
+def rows(results: Iterable[ResultRow], order: Sequence[tuple[str, int]] = ()) -> list[Row]:
+    """One dot a result; the results of a workload stand on one line, which names the fastest.
+
+    Lines stand in this order of workloads and versions, others behind them by their names.
+    """
     lines: dict[tuple[str, int], list[ResultRow]] = {}
     for result in results:
         if result.outcome == "ok" and result.median_s:
             lines.setdefault((result.workload, result.version), []).append(result)
-    return [dot for key in sorted(lines, key=lambda key: (natural(key[0]), key[1])) for dot in _line(lines[key])]
+    return [dot for key in sorted(lines, key=placed(order)) for dot in _line(lines[key])]
+
+
+def placed(order: Sequence[tuple[str, int]]) -> Callable[[tuple[str, int]], tuple[object, ...]]:
+    """A key that sorts lines: first those that have a place, then the others by their names."""
+    places = {line: place for place, line in enumerate(order)}
+    return lambda line: (places.get(line, len(places)), natural(line[0]), line[1])
 
 
 def _line(results: list[ResultRow]) -> list[Row]:
@@ -39,9 +48,9 @@ def _line(results: list[ResultRow]) -> list[Row]:
     shared: Row = {
         "row": f"{fastest.workload} {fastest.version}",
         "label": shorten(work(fastest), 60),
-        "label_short": shorten(work(fastest), 32),
+        "label_short": shorten_inside(work(fastest), 30),
         "note": f"{note} on {shorten(chip_of(fastest), 30)}, {device(fastest.device)}{guest}",
-        "note_short": note,
+        "note_short": units.seconds(fastest.median_s),
     }
     return [shared | dot(result) | {"head": index == 0} for index, result in enumerate(results)]
 

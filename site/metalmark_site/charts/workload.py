@@ -69,7 +69,7 @@ def _row(index: int, result: ResultRow) -> Row:
         "row": str(index),
         "head": True,
         "label": f"{name} · {marks}",
-        "label_short": f"{shorten(chip_of(result), 22)} · {result.device.upper()} {way(result)}",
+        "label_short": f"{_shortly(result)} {way(result)}",
         "note": f"{units.digits(rate)} {plural(result.item)}/s",
         "note_short": f"{units.digits(rate)}/s",
         "rate": f"{units.digits(rate)} {plural(result.item)}",
@@ -78,6 +78,16 @@ def _row(index: int, result: ResultRow) -> Row:
         "high": items / ends[0] if ends[0] else None,
     }
     return dot(result) | own
+
+
+def _shortly(result: ResultRow) -> str:
+    """Chip and device in few letters; cores tell the bins of a chip apart, and with them the device."""
+    name = chip_of(result).removeprefix("Apple ")
+    if result.device == "mps" and result.gpu_cores:
+        return f"{shorten(name, 20)}, {result.gpu_cores} GPU ·"
+    if result.device == "cpu" and result.cpu_cores:
+        return f"{shorten(name, 20)}, {result.cpu_cores} CPU ·"
+    return f"{shorten(name, 20)} · {shorten(result.device.upper(), 8)}"
 
 
 def plural(item: str) -> str:
