@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from metalmark_db.rows import WorkloadRow
+from metalmark_db.words import Task
 
 from .. import units
 from ..words import TASKS
@@ -11,7 +12,7 @@ from ..words import TASKS
 FACTS: dict[str, Callable[[WorkloadRow], str | None]] = {
     "Task": lambda row: TASKS.get(row.task, row.task),
     "Version": lambda row: str(row.version),
-    "Batch": lambda row: f"{row.batch:,}",
+    "Batch": lambda row: None if row.task == Task.OPERATION and row.batch == 1 else f"{row.batch:,}",
     "Input of one sample": lambda row: row.input_shape,
     "Work of one iteration": lambda row: _amount(row.flops_per_iteration, "FLOP"),
     "Least memory traffic": lambda row: _amount(row.bytes_per_iteration, "B"),
@@ -19,7 +20,7 @@ FACTS: dict[str, Callable[[WorkloadRow], str | None]] = {
     "Model": lambda row: row.model,
     "Loss": lambda row: row.loss,
     "Optimizer": lambda row: row.optimizer,
-    "Follows": lambda row: row.source,
+    "Follows": lambda row: None if row.source == "metalmark" else row.source,  # our own follows nobody
 }
 NUMBERS = frozenset({"Version", "Batch", "Work of one iteration", "Least memory traffic", "Parameters"})
 
@@ -54,7 +55,12 @@ def shared(known: Sequence[WorkloadRow]) -> list[tuple[str, str]]:
 
 def columns(known: Sequence[WorkloadRow]) -> list[tuple[str, bool]]:
     """What differs between the variants: (label, whether it is a number)."""
-    return [(label, label in NUMBERS) for label, value in FACTS.items() if len({value(row) for row in known}) > 1]
+    told = all(f"batch {row.batch}" in (row.variant or "").split(", ") for row in known)
+    return [
+        (label, label in NUMBERS)
+        for label, value in FACTS.items()
+        if len({value(row) for row in known}) > 1 and not (told and label == "Batch")  # its name says it already
+    ]
 
 
 def cells(row: WorkloadRow, known: Sequence[WorkloadRow]) -> list[str]:
