@@ -1,6 +1,7 @@
 """The pages of the chips: a list of all, one for each well-named chip, and one that gathers the rest."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from metalmark_db.rows import ChipRow, ResultRow
 
@@ -12,7 +13,13 @@ from ..page import Content
 from ..text import Markdown
 from ..words import age, is_guest_cpu
 from . import peaks, tables
-from .common import device_key, failure_figure, guest_figure, placeholder, present, ranked
+from .by_family import ByFamily
+from .common import SHORT, cut, device_key, failure_figure, guest_figure, placeholder, present, ranked
+from .headline import MOST, Headline, on_lines
+
+SPEEDUP = ", and the GPU's speed-up over the CPU"  # what a caption says of a chart that shows any
+LISTED = 60  # rows of a table of guests or of failures
+OTHERS = 200  # measured rows of chips without a page
 
 FACTS = (
     "Variant",
@@ -59,21 +66,28 @@ def _entry(facts: Facts, name: str, page: str) -> dict[str, object]:
 
 def each(facts: Facts) -> Iterator[Content]:
     """One page for each chip."""
+    headline, families = Headline(facts), ByFamily(facts)
     for name, page in facts.chip_slugs.items():
         results = facts.measured.get(name, [])
         variants = [row for row in facts.chips if row.chip == name]
         known = _facts(page, name, variants)
-        chart = _chart(page, name, results)
+        mine = ranked(results)
+        chart = _chart(page, name, mine, headline)
+        every = list(families.figures(f"chip-{page}", name, mine))
         reached = peaks.figure(f"chip-{page}", name, results)
-        apart, failures = guest_figure(f"chip-{page}", results), failure_figure(f"chip-{page}", results)
+        apart = guest_figure(f"chip-{page}", results, LISTED)
+        failures = _failures(page, results)
         yield Content(
             path=f"chips/{page}.md",
             title=name,
-            figures=present(chart, reached, apart, failures, known),
+            figures=present(chart, reached, *every, apart, failures, known),
             context={
                 "name": name,
                 "chart": placeholder(chart),
+                "most": MOST,
                 "peaks": placeholder(reached),
+                "speedups": chart is not None and SPEEDUP in chart.caption,
+                "every": [figure.placeholder for figure in every],
                 "guests": placeholder(apart),
                 "failures": placeholder(failures),
                 "known": placeholder(known),
@@ -88,10 +102,11 @@ def other(facts: Facts) -> Iterator[Content]:
     """The page of the measured rows whose chip has no page of its own."""
     results = [row for name in _unnamed(facts) for row in facts.measured[name]]
     caption = "Measured rows of chips without a page of their own"
-    rows, failures = ranked(results), failure_figure("chip-other", results)
-    table = tables.measured(rows, caption, fold=False)
+    rows, failures = ranked(results), failure_figure("chip-other", results, LISTED)
+    caption += cut(rows, OTHERS)
+    table = tables.measured(rows[:OTHERS], caption, fold=len(rows) > SHORT)
     figure = Figure(id="chip-other", caption=caption, tables=(table,)) if rows else None
-    apart = guest_figure("chip-other", results)
+    apart = guest_figure("chip-other", results, LISTED)
     yield Content(
         path="chips/other.md",
         title="Other chips",
@@ -109,15 +124,25 @@ def _unnamed(facts: Facts) -> list[str]:
     return sorted(set(facts.measured) - set(facts.chip_slugs))
 
 
-def _chart(page: str, name: str, results: list[ResultRow]) -> Figure | None:
-    mine = ranked(results)
-    rows = chip.rows(mine)
-    if not rows:
+def _chart(page: str, name: str, rows: list[ResultRow], headline: Headline) -> Figure | None:
+    lines = headline.lines(rows)
+    kinds = on_lines(rows, lines, chip.kind)
+    dots = chip.rows(kinds, lines)
+    if not dots:
         return None
-    caption = f"{name}: time of one iteration of each workload"
-    plot = Plot(chart=CHARTS["chip"], rows=rows, axis=chip.AXIS, key=device_key(rows))
-    table = tables.measured(mine, f"All measured rows of {name}")
+    compared = any("span_to" in row for row in dots)
+    caption = f"{name}: time of one iteration{SPEEDUP if compared else ''}"
+    plot = Plot(chart=CHARTS["chip"], rows=dots, axis=chip.AXIS, key=device_key(dots))
+    table = tables.without(tables.measured(kinds, caption), "Chip")
     return Figure(id=f"chip-{page}-times", caption=caption, plot=plot, tables=(table,))
+
+
+def _failures(page: str, rows: list[ResultRow]) -> Figure | None:
+    """What failed on a chip; guests excepted, its name would be the same in every row."""
+    figure = failure_figure(f"chip-{page}", rows, LISTED)
+    if figure is None or any(is_guest_cpu(row) for row in rows):
+        return figure
+    return replace(figure, tables=tuple(tables.without(table, "Chip") for table in figure.tables))
 
 
 def _facts(page: str, name: str, variants: list[ChipRow]) -> Figure | None:
@@ -143,9 +168,9 @@ def _variant(row: ChipRow) -> tuple[str, ...]:
         row.variant,
         " + ".join(filter(None, tiers)) or units.UNKNOWN,
         str(row.gpu_cores or units.UNKNOWN),
-        f"{row.bandwidth_gb_s:g} GB/s" if row.bandwidth_gb_s else units.UNKNOWN,
+        f"{row.bandwidth_gb_s:,g} GB/s" if row.bandwidth_gb_s else units.UNKNOWN,
         *(
-            f"{peak:g} TFLOP/s" if peak else units.UNKNOWN
+            f"{peak:,g} TFLOP/s" if peak else units.UNKNOWN
             for peak in (row.fp32_tflops, row.tf32_tflops, row.fp16_tflops, row.bf16_tflops)
         ),
         f"{', '.join(row.memory_options_gb.split())} GB" if row.memory_options_gb else units.UNKNOWN,

@@ -10,6 +10,8 @@ from ..text import Markdown
 from ..words import DEVICES, device, is_beyond_peak, is_guest_cpu
 from . import tables
 
+SHORT = 12  # rows that a table shows at once; a longer one is folded away
+
 
 def device_key(rows: Sequence[Row]) -> tuple[tuple[str, str], ...]:
     """The key of the devices that a chart shows, in their fixed order."""
@@ -41,24 +43,25 @@ def guests(rows: Iterable[ResultRow]) -> list[ResultRow]:
     return [row for row in rows if row.outcome == "ok" and row.median_s and is_guest_cpu(row)]
 
 
-def guest_figure(name: str, rows: Sequence[ResultRow], most: int | None = None) -> Figure | None:
-    """The table of virtual machines, if there are any; at most so many rows."""
+def guest_figure(name: str, rows: Sequence[ResultRow], most: int | None = None, short: int = SHORT) -> Figure | None:
+    """The table of virtual machines, if there are any; at most so many rows, folded away if it is not short."""
     found = guests(rows)
     if not found:
         return None
-    caption = f"CPU rows of virtual machines: measured and shown, never ranked{_cut(found, most)}"
-    return Figure(id=f"{name}-guests", caption=caption, tables=(tables.measured(found[:most], caption, fold=False),))
+    caption = f"CPU rows of virtual machines: measured and shown, never ranked{cut(found, most)}"
+    table = tables.measured(found[:most], caption, fold=len(found[:most]) > short)
+    return Figure(id=f"{name}-guests", caption=caption, tables=(table,))
 
 
 def failure_figure(name: str, rows: Sequence[ResultRow], most: int | None = None) -> Figure | None:
     """The table of what did not work, if anything; at most so many rows."""
     found = [row for row in rows if not _is_plain(row)]
-    caption = f"Cases without a time, and why{_cut(found, most)}"
-    table = tables.failed(found[:most], caption)
+    caption = f"Cases that stand in no ranking, and why{cut(found, most)}"
+    table = tables.failed(found[:most], caption, fold=len(found[:most]) > SHORT)
     return Figure(id=f"{name}-failures", caption=caption, tables=(table,)) if table else None
 
 
-def _cut(rows: Sequence[ResultRow], most: int | None) -> str:
+def cut(rows: Sequence[ResultRow], most: int | None) -> str:
     """What a caption says of rows that are left out."""
     return f": the newest {most:,} of {len(rows):,}" if most is not None and len(rows) > most else ""
 

@@ -9,25 +9,50 @@ from metalmark_db.words import Precision
 from .. import units
 from ..figures import Figure, Table
 from ..words import cores, device, is_beyond_peak, is_guest_cpu, way, work
-from .common import newest
+from .common import SHORT, cut, newest
 
 COLUMNS = ("Workload", "Precision", "Share", "Measured", "Published peak", "Device", "Cores", "Run of")
 NUMBERS = frozenset({"Share", "Measured", "Published peak"})
 TEXTS = frozenset({"Workload"})
+LISTED = 120  # sizes, precisions and bins; a Mac with two bins has 42
 SOURCES = ("Published peak", "Source")
 _PRECISIONS = list(Precision)
 
 
 def figure(name: str, chip: str, results: Iterable[ResultRow]) -> Figure | None:
     """The table, if the chip has calibrations with a peak; one beyond the peak is labelled and never hidden."""
-    mine = sorted(newest((row for row in results if _belongs(row)), _kind), key=_order)
+    kinds = newest((row for row in results if _belongs(row)), _kind)
+    mine = sorted(kinds[:LISTED], key=_order)
     if not any(row.calibration and row.calibration.peak for row in mine):
         return None
     caption = f"{chip}: products of matrices and copies against the published peak"
-    shares = Table(caption=caption, columns=COLUMNS, rows=[_cells(row) for row in mine], numbers=NUMBERS, texts=TEXTS)
+    some = _best(mine) if len(mine) > SHORT else mine
+    number = cut(kinds, LISTED) or f": {units.count(len(mine), 'row')}"
+    every = [_table(f"All sizes{number}", mine, fold=True)] if len(some) < len(mine) else []
     named = "Where these peaks come from"
     sources = Table(caption=named, columns=SOURCES, rows=_sources(mine), texts=frozenset(SOURCES), summary=named)
-    return Figure(id=f"{name}-peaks", caption=caption, tables=(shares, sources))
+    shares = _table(f"{caption}, the best of each precision" if every else caption, some)
+    return Figure(id=f"{name}-peaks", caption=shares.caption, tables=(shares, *every, sources))
+
+
+def _table(caption: str, rows: Sequence[ResultRow], *, fold: bool = False) -> Table:
+    cells, summary = [_cells(row) for row in rows], caption if fold else None
+    return Table(caption=caption, columns=COLUMNS, rows=cells, numbers=NUMBERS, texts=TEXTS, summary=summary)
+
+
+def _best(rows: Sequence[ResultRow]) -> list[ResultRow]:
+    """The size that comes nearest to each peak, and whatever is beyond one: that is never folded away."""
+    best: dict[tuple[object, ...], ResultRow] = {}
+    for row in rows:
+        peak = row.device, row.precision, row.mode, row.gpu_cores, row.virtual, row.calibration and row.calibration.unit
+        if not is_beyond_peak(row) and (peak not in best or _rate(row) > _rate(best[peak])):
+            best[peak] = row
+    kept = set(map(id, best.values()))
+    return [row for row in rows if id(row) in kept or is_beyond_peak(row)]
+
+
+def _rate(row: ResultRow) -> float:
+    return row.calibration.rate if row.calibration else 0.0
 
 
 def _belongs(row: ResultRow) -> bool:
@@ -37,7 +62,8 @@ def _belongs(row: ResultRow) -> bool:
 
 
 def _kind(row: ResultRow) -> tuple[object, ...]:
-    return row.workload, row.version, row.device, row.precision, row.mode, row.gpu_cores, row.memory_bytes, row.virtual
+    # No memory: a chip has the same peaks with any, and the table could not say which row is which.
+    return row.workload, row.version, row.device, row.precision, row.mode, row.gpu_cores, row.virtual
 
 
 def _order(row: ResultRow) -> tuple[object, ...]:

@@ -63,18 +63,19 @@ def interval(row: ResultRow) -> str:
     return f"{ends}, {row.interval}" if row.interval == "within one process" else ends
 
 
-FAILED = ("Workload", "Chip", "Device", "Precision", "Outcome", "torch", "System", "Run of")
+# A page leaves out its own name of the first two, and a phone shows two columns: the outcome is one of them.
+FAILED = ("Workload", "Chip", "Outcome", "Device", "Precision", "torch", "System", "Run of")
 
 
-def failed(rows: Sequence[ResultRow], caption: str) -> Table | None:
+def failed(rows: Sequence[ResultRow], caption: str, *, fold: bool = False) -> Table | None:
     """The rows without a ranked time, by name: a failure is a result too, and never a bar."""
     cells = [
         (
             work(row),
             guest_name(row) if is_guest_cpu(row) else chip_of(row),
+            _not_ranked(row),
             device(row.device),
             way(row),
-            _not_ranked(row),
             row.torch_version or units.UNKNOWN,
             " ".join(filter(None, (row.os_name, row.os_version))) or units.UNKNOWN,
             row.started_at[:10],
@@ -82,7 +83,8 @@ def failed(rows: Sequence[ResultRow], caption: str) -> Table | None:
         for row in rows
         if row.outcome != "ok" or row.fallback or is_beyond_peak(row)
     ]
-    return Table(caption=caption, columns=FAILED, rows=cells, texts=TEXTS) if cells else None
+    summary = f"Data: {units.count(len(cells), 'case')}" if fold else None
+    return Table(caption=caption, columns=FAILED, rows=cells, texts=TEXTS, summary=summary) if cells else None
 
 
 def without(table: Table, column: str) -> Table:
