@@ -11,8 +11,9 @@ from ..figures import Figure, Plot
 from ..page import Content
 from ..text import Markdown
 from ..words import chip_of, cores
-from . import tables
-from .common import device_key, guests, newest, placeholder, present, ranked
+from . import headline, tables
+from .common import device_key, guest_figure, guests, placeholder, present, ranked
+from .headline import Headline, Key, on_lines
 
 NEWEST = 6
 FEW = 3  # machine configurations below which a comparison is not one yet
@@ -21,8 +22,10 @@ FEW = 3  # machine configurations below which a comparison is not one yet
 def home(facts: Facts) -> Iterator[Content]:
     """The home page."""
     rows = [row for row in facts.results if row.precision == "fp32" and row.mode == "eager"]
-    chart = _speed("home-speed", "Time of one iteration, fp32, eager, on each machine and device", ranked(rows))
-    apart = _speed("home-guests", "Virtual machines, listed apart and never ranked", guests(rows))
+    mine, others = ranked(rows), guests(rows)
+    lines = Headline(facts).lines(mine or others)
+    chart = _speed("home-speed", "Time of one iteration, fp32, eager, on each machine and device", mine, lines)
+    apart = _apart(mine, others, lines)
     yield Content(
         path="index.md",
         title="Metalmark",
@@ -30,21 +33,37 @@ def home(facts: Facts) -> Iterator[Content]:
         context={
             "speed": placeholder(chart),
             "guests": placeholder(apart),
+            "most": headline.MOST,
+            "dots": headline.DOTS,
+            "families": units.count(len(facts.families), "family", "families"),
             "standing": standing(facts),
             "cards": [_card(run, facts) for run in facts.runs[:NEWEST]],
-            "more_runs": max(0, len(facts.runs) - NEWEST),
+            "more_runs": units.count(len(facts.runs) - NEWEST, "older run is", "older runs are")
+            if len(facts.runs) > NEWEST
+            else None,
             "counts": _counts(facts),
         },
     )
 
 
-def _speed(name: str, caption: str, results: list[ResultRow]) -> Figure | None:
-    kinds = newest(results, lambda r: (r.workload, r.version, chip_of(r), cores(r), r.memory_bytes, r.device))
-    rows = speed.rows(kinds)
+def _speed(name: str, caption: str, results: list[ResultRow], lines: list[Key]) -> Figure | None:
+    kinds = on_lines(results, lines, _kind)
+    rows = speed.rows(kinds, lines)
     if not rows:
         return None
     plot = Plot(chart=CHARTS["speed"], rows=rows, axis=speed.AXIS, key=device_key(rows))
     return Figure(id=name, caption=caption, plot=plot, tables=(tables.measured(kinds, caption),))
+
+
+def _apart(mine: list[ResultRow], others: list[ResultRow], lines: list[Key]) -> Figure | None:
+    """Virtual machines: a table below a chart of others, and the chart itself where there is no other."""
+    if mine:
+        return guest_figure("home", on_lines(others, lines, _kind), headline.MOST * headline.DOTS, short=0)
+    return _speed("home-guests", "Virtual machines, listed apart and never ranked", others, lines)
+
+
+def _kind(row: ResultRow) -> tuple[object, ...]:
+    return chip_of(row), cores(row), row.memory_bytes, row.device
 
 
 def standing(facts: Facts) -> str:
