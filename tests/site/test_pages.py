@@ -78,6 +78,23 @@ def test_few_machines_are_called_a_beginning(facts: Facts) -> None:
     assert home.standing(facts) == "This database holds 9 runs on 9 machine configurations."
 
 
+def test_a_run_is_called_by_the_chip_that_has_a_page(facts: Facts) -> None:
+    """Of a PC only the card may have been measured; its processor then leads nowhere."""
+    card = "NVIDIA H200"
+    run = msgspec.structs.replace(facts.runs[0], chip="Some CPU", gpu_name=card)
+    (content,) = home.home(Facts(runs=(run,), chips=facts.chips))
+    (entry,) = content.context["cards"]  # type: ignore[attr-defined]
+    assert (entry["name"], entry["link"]) == (card, "chips/nvidia-h200.md")
+    assert "Some CPU" in entry["hardware"]
+    assert card not in entry["hardware"]
+
+
+def test_one_older_run_is_one(facts: Facts) -> None:
+    """The number and its words agree."""
+    (content,) = home.home(Facts(runs=facts.runs[: home.NEWEST + 1]))
+    assert "1 older run is in the database" in markdown(templates(), "index.md.j2", content, repository=None)
+
+
 def test_a_guest_is_shown_apart_and_never_ranked(facts: Facts, pages: dict[str, str]) -> None:
     """The virtual machine's CPU rows are in the table of guests, not in the ranking."""
     assert {row.chip for row in guests(facts.results)} == {"AMD EPYC 7B13"}

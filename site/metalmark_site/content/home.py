@@ -97,12 +97,13 @@ def _counts(facts: Facts) -> list[tuple[str, str]]:
 
 
 def _card(run: RunRow, facts: Facts) -> dict[str, object]:
-    name = run.chip or run.gpu_name or "Unknown chip"
+    names = [name for name in (run.chip, run.gpu_name) if name] or ["Unknown chip"]
+    name = next((name for name in names if name in facts.chip_slugs), names[0])  # a card may be all that was measured
     page = facts.chip_slugs.get(name)
     hardware = (
         f"{run.cpu_cores} {'virtual' if run.virtual else 'CPU'} cores" if run.cpu_cores else None,
         f"{run.gpu_cores} GPU cores" if run.gpu_cores else None,
-        run.gpu_name if run.gpu_name and run.gpu_name != run.chip else None,
+        *(other for other in dict.fromkeys(names) if other != name),
         units.gibibytes(run.memory_bytes) if run.memory_bytes else None,
         "virtual machine" if run.virtual else None,
     )
