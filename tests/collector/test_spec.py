@@ -107,7 +107,7 @@ PREFILL, DECODE = sorted(LLAMA, reverse=True)
         ("workloads.building.weights", "norm.momentum = None", "norm.momentum = 0.1", NETWORKS),  # by another module
         ("workloads.building.llama", "self.before = before", "self.before = before + 1", {DECODE}),  # a class
         ("workloads.building.operations", "result[0, 0].item()", "result[1, 1].item()", {"item"}),
-        ("workloads.building.operations", "self.count - 1", "self.count", {"item", "launch", "launch-chain-100"}),
+        ("workloads.building.operations", "range(count - 1)", "range(count)", {"item", "launch", "launch-chain-100"}),
         ("workloads.family", '"momentum": 0.9', '"momentum": 0.8', SGD),  # a constant of another module
         ("workloads.building.steps", "self.optimizer.step()", "self.optimizer.step(None)", {"training"}),
         ("workloads.building.formats", "1024.0", "512.0", {"training"}),  # the scale of the loss

@@ -134,14 +134,15 @@ def operation(
     precisions: Precisions,
     tolerances: Mapping[Precision, Tolerance],
     bound: Kind = Kind.OPERATION,
+    modes: tuple[Mode, ...] = (Mode.EAGER,),
 ) -> Entry:
-    """A single operation, which has neither samples nor a model; what it does at once is not worth compiling."""
+    """A single operation, which has neither samples nor a model; most have nothing that could be compiled."""
     return Entry(
         facts=described(builder, version=1, source="metalmark", task=Task.OPERATION, batch=1, **facts),
         builder=builder,
         bound=bound,
         precisions=precisions,
-        modes=(Mode.EAGER,),
+        modes=modes,
         tolerances=tolerances,
         kept_bytes_per_sample=0,
     )

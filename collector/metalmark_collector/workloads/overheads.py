@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from metalmark_db.words import Precision
+from metalmark_db.words import Mode, Precision
 
 from .base import FP32_ONLY, Job, Prepared, Tolerance
 from .family import operation
@@ -29,7 +29,7 @@ def _chain(job: Job) -> Prepared:
     """A chain of 100 additions of matrices of 64 x 64, each waiting for the one before.
 
     Ours: what a small model does all day. The time over 100 is that of one operation in a chain, which may be more
-    than that of one alone, since nothing can run beside it.
+    than that of one alone, since nothing can run beside it. Compiled, the chain is one operation.
     """
     from .building.operations import chain
 
@@ -61,10 +61,11 @@ ENTRIES = tuple(
         },
         precisions=FP32_ONLY,
         tolerances={Precision.FP32: Tolerance(1e-6)},  # additions are exact but for their last digit
+        modes=modes,
     )
-    for builder, name, title, model in (
-        (_launch, "launch", "Launching one operation", "torch.add"),
-        (_chain, "launch-chain-100", "A chain of 100 operations", "torch.add"),
-        (_item, "item", "Reading one number", "torch.Tensor.item"),
+    for builder, name, title, model, modes in (
+        (_launch, "launch", "Launching one operation", "torch.add", (Mode.EAGER,)),
+        (_chain, "launch-chain-100", "A chain of 100 operations", "torch.add", (Mode.EAGER, Mode.COMPILE)),
+        (_item, "item", "Reading one number", "torch.Tensor.item", (Mode.EAGER,)),
     )
 )

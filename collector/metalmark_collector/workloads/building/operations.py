@@ -1,6 +1,10 @@
 """The tensors of single operations."""
 
+from collections.abc import Callable
+
 import torch
+
+from metalmark_db.words import Mode
 
 from ..base import Job, Prepared
 from .formats import converted
@@ -33,15 +37,20 @@ class Copy(Held):
 class Chain(Held):
     """A sum that goes on and on: each addition takes the result of the one before."""
 
-    def __init__(self, first: torch.Tensor, more: torch.Tensor, count: int) -> None:
+    def __init__(self, first: torch.Tensor, more: torch.Tensor, count: int, *, compiled: bool = False) -> None:
         self.first, self.more, self.count, self.result = first, more, count, torch.empty_like(first)
+        self.sum: Callable[..., object] = torch.compile(_sum, dynamic=False) if compiled else _sum
 
     def step(self) -> torch.Tensor:
         """All additions, from the first again."""
-        torch.add(self.first, self.more, out=self.result)
-        for _ in range(self.count - 1):
-            torch.add(self.result, self.more, out=self.result)
+        self.sum(self.first, self.more, self.count, self.result)
         return self.result
+
+
+def _sum(first: torch.Tensor, more: torch.Tensor, count: int, result: torch.Tensor) -> None:
+    torch.add(first, more, out=result)
+    for _ in range(count - 1):
+        torch.add(result, more, out=result)
 
 
 class Item(Chain):
@@ -56,7 +65,7 @@ class Item(Chain):
 
 def chain(job: Job, side: int, count: int) -> Prepared:
     """Additions of two square matrices, one after the other."""
-    return Chain(*_pair(job, side), count).prepared()
+    return Chain(*_pair(job, side), count, compiled=job.mode is Mode.COMPILE).prepared()
 
 
 def item(job: Job, side: int) -> Prepared:
