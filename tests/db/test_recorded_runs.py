@@ -21,7 +21,13 @@ def read(path: Path) -> Run:
 
 
 def test_there_are_recorded_runs() -> None:
-    assert {path.stem for path in RUNS} >= {"cpu-quick", "h200-quick", "h200-standard", "h200-sustained"}
+    assert {path.stem for path in RUNS} >= {
+        "cpu-quick",
+        "h200-core",
+        "h200-quick",
+        "h200-standard",
+        "h200-sustained",
+    }
 
 
 @pytest.mark.parametrize("path", RUNS, ids=lambda path: path.stem)
@@ -101,6 +107,18 @@ def test_compiled_cases_were_measured_too() -> None:
     ]
     assert min(firsts) > 50  # compiling, also from what an earlier round has kept, is no part of the samples
     assert max(firsts) > 1000
+
+
+def test_the_core_suite_was_right_on_a_gpu_in_every_precision_and_compiled() -> None:
+    """One round of the standard effort's workloads; two cases were given up, which a later engine would not do."""
+    (run,) = (read(path) for path in RUNS if path.stem == "h200-core")
+    right = [case for case in run.cases if case.outcome is Outcome.OK]
+    assert (len(right), len(run.cases)) == (74, 76)
+    assert {case.precision.value for case in right} == {"fp32", "tf32", "fp16", "bf16", "amp_bf16"}
+    compiled = {case.workload for case in right if case.mode is Mode.COMPILE}
+    assert compiled == {
+        "resnet50-train-b32", "bert-base-train-t128-b16", "vit-b16-infer-b32", "gpt-baby-train-b16"
+    }  # fmt: skip
 
 
 def test_on_an_asynchronous_gpu_enqueuing_takes_a_fraction_of_the_work() -> None:
