@@ -21,6 +21,7 @@ DOUBLE = 2.0  # float64 takes about twice as long
 # Seconds to compile on two slow cores, where ResNet-18 took 26 and 52; what a run measured replaces it.
 _COMPILE_S = {Task.INFERENCE: 30.0, Task.TRAIN: 60.0, Task.OPERATION: 20.0}
 COMPILED_BEFORE = 0.3  # of that, where the code is kept and only the tracing is to do again
+FIRST = 0.5  # of what a first iteration takes: a fair guess of the second
 GRACE = 2.0  # shares more, for a case whose first iteration was slow
 _RESERVE = 0.9  # of the limit: estimates are estimates
 

@@ -16,6 +16,7 @@ from . import estimate, memory
 from .devices import CHOICES, default_devices
 from .efforts import EFFORTS
 from .plan import make_plan, named
+from .plugins import KNOWN
 from .workloads import WORKLOADS
 from .workloads.base import Entry
 
@@ -43,7 +44,7 @@ def show_suite(engine: sa.Engine | None, machine: Machine, patterns: Sequence[st
     iterations: dict[str, dict[str, float]] = {}
     for case in found.cases:
         iterations.setdefault(case.workload, {})[case.device] = case.iteration_s
-    entries = [WORKLOADS[name] for name in names]
+    entries = [KNOWN[name] for name in names]
     if as_json:
         print(json.dumps(suite(entries, iterations, found.from_run), ensure_ascii=False, indent=1))  # noqa: T201
         return
@@ -52,7 +53,7 @@ def show_suite(engine: sa.Engine | None, machine: Machine, patterns: Sequence[st
     output.table(None, columns, rows, right=(*columns[1 : len(devices) + 1], *_RIGHT), shed=_SHED)
     source = "a guess" if found.from_run is None else f"what run {found.from_run} measured"
     output.say(
-        f"{len(entries)} of {len(WORKLOADS)} workloads. Times are one iteration in fp32 on this machine, estimated "
+        f"{len(entries)} of {len(KNOWN)} workloads. Times are one iteration in fp32 on this machine, estimated "
         f"from FLOPs and {source}. An effort measures what it names and all that smaller ones do: "
         "metalmark run --effort standard; one or several alone: metalmark run --workload 'resnet50-*'"
     )

@@ -12,7 +12,7 @@ from metalmark_db.record import Round, Sustained
 from metalmark_db.stats import LOOKS, is_enough
 from metalmark_db.words import Reason
 
-from . import garbage
+from . import budget, garbage
 from .clock import Clock
 from .devices.base import Device, Work
 from .laps import BUILDING, SAMPLING, WARMING_UP, Laps
@@ -34,7 +34,11 @@ RESIDUAL_SHARE = 0.02
 
 
 class OverBudget(Exception):
-    """Not even one block fits into the time of this case."""
+    """Not even one block fits into the time of this case, whose first iteration took ``first_s``."""
+
+    def __init__(self, first_s: float) -> None:
+        super().__init__(f"its first iteration took {first_s:.1f} s")
+        self.first_s = first_s
 
 
 class Unsynchronized(Exception):
@@ -89,7 +93,7 @@ def measure(session: Session, number: int) -> Round:
     if session.compiles:  # which is no part of the time for measuring
         session.end_ns += first.elapsed_ns
     elif not _goes_on(session, first):
-        raise OverBudget(f"its first iteration took {first.elapsed_ns / 1e9:.1f} s")
+        raise OverBudget(first.elapsed_ns / 1e9)
     share_ns = session.left_ns()
     wanted = _wanted_ns(share_ns)
     iterations, spent = _calibrate(session, wanted)
@@ -116,10 +120,11 @@ def measure(session: Session, number: int) -> Round:
 
 
 def _goes_on(session: Session, first: Block) -> bool:
-    """Whether there is time for another iteration; half of the first call is a fair guess of what it takes."""
-    if session.left_ns() <= first.elapsed_ns // 2:
+    """Whether there is time for another iteration."""
+    next_ns = first.elapsed_ns * budget.FIRST
+    if session.left_ns() <= next_ns:
         session.end_ns += session.grace_ns
-    return session.left_ns() > first.elapsed_ns // 2
+    return session.left_ns() > next_ns
 
 
 def time_block(session: Session, iterations: int) -> Block:

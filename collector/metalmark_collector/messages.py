@@ -26,6 +26,7 @@ class Task(Struct, frozen=True, kw_only=True, tag="task"):
     reference_estimate_s: float = 0.0  # what it is thought to take for the whole batch
     sustain_s: float = 0.0  # work back to back after the samples
     mark: str = ""  # printed to standard error when the case has ended
+    plugin: str | None = None  # the file that the workload comes from; None for those of the suite
 
 
 class Go(Struct, frozen=True, kw_only=True, tag="go"):
@@ -70,6 +71,7 @@ class Done(Struct, frozen=True, kw_only=True, tag="done"):
     signature: Signature | None = None
     sustained: Sustained | None = None
     changed: tuple[str, ...] = ()  # what the case left different in its process
+    first_s: float | None = None  # of a case that is over its budget: what its first iteration took
     spent_s: dict[str, float] = msgspec.field(default_factory=dict)  # on each part of the work, by its name
 
 

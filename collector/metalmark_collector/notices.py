@@ -14,10 +14,10 @@ from metalmark_db.words import Mode, Outcome, Precision, Reason
 from . import preflight
 from .board import Board, Comparison, Verdict
 from .explain import explain
+from .plugins import KNOWN
 from .preflight import Concern, Kind
 from .sitting import Sitting
 from .words import OUTCOMES
-from .workloads import WORKLOADS
 
 _FACTS = 3
 _SLOWED = 1.05  # times as long after a minute: less is not worth a sentence
@@ -193,7 +193,7 @@ def _fastest(board: Board) -> Iterator[str]:
         for case in board.cases
         if _is_possible(case)
         and (found := board.summary(case))
-        and (flops := WORKLOADS[case.workload].facts.flops_per_iteration)
+        and (flops := KNOWN[case.workload].facts.flops_per_iteration)
     ]
     if rates:
         rate, case = max(rates, key=lambda pair: pair[0])

@@ -15,8 +15,8 @@ from .explain import explain
 from .laps import BUILDING, CHECKING, COUNTING_MEMORY, SIGNING, Laps
 from .measure import OverBudget, Session, Unsynchronized, measure, per_call, sustain
 from .messages import Done, Task
+from .plugins import KNOWN, add
 from .words import OUTCOMES
-from .workloads import WORKLOADS
 from .workloads.base import Entry, Job, Prepared
 
 Beat = Callable[[int], None]
@@ -37,10 +37,12 @@ def perform(task: Task, device: Device, clock: Clock, beat: Beat) -> Done:
 
 
 def _answer(task: Task, device: Device, clock: Clock, beat: Beat, laps: Laps) -> Done:
-    entry = WORKLOADS[task.workload]
     flags: list[str] = []
-    job = entry.job(device, task.precision, task.seed, task.size, task.mode)
     try:
+        if task.plugin is not None:
+            add([Path(task.plugin)])
+        entry = KNOWN[task.workload]
+        job = entry.job(device, task.precision, task.seed, task.size, task.mode)
         device.reset_peak()
         prepared = entry.prepare(job)
         laps.lap(BUILDING)
@@ -51,7 +53,7 @@ def _answer(task: Task, device: Device, clock: Clock, beat: Beat, laps: Laps) ->
             prepared.close()
         return _signed(done, task, entry, job, laps)
     except OverBudget as over:
-        return Done(outcome=Outcome.NOT_RUN, reason=Reason.BUDGET, detail=str(over))
+        return Done(outcome=Outcome.NOT_RUN, reason=Reason.BUDGET, detail=str(over), first_s=over.first_s)
     except Unsynchronized as fault:
         return Done(outcome=Outcome.ERROR, reason=fault.reason, detail=str(fault))
     except Exception:  # noqa: BLE001 - a case may raise anything, and its text decides the outcome

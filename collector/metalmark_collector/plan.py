@@ -12,7 +12,7 @@ from metalmark_db.record import Case, Key, Workload
 from metalmark_db.words import Effort, Mode, Outcome, Precision, Reason
 
 from .efforts import EFFORTS
-from .workloads import WORKLOADS
+from .plugins import FLAG, KNOWN, is_own
 
 
 class Planned(Struct, frozen=True, kw_only=True):
@@ -26,8 +26,13 @@ class Planned(Struct, frozen=True, kw_only=True):
 
     @property
     def facts(self) -> Workload:
-        """The workload's entry in the suite."""
-        return WORKLOADS[self.workload].facts
+        """The workload's facts."""
+        return KNOWN[self.workload].facts
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it comes from somebody's own file."""
+        return is_own(self.workload)
 
     def ended(self, outcome: Outcome, reason: Reason | None = None, detail: str | None = None) -> Case:
         """The case with an outcome and no sample."""
@@ -41,6 +46,7 @@ class Planned(Struct, frozen=True, kw_only=True):
             outcome=outcome,
             reason=reason,
             detail=detail,
+            flags=(FLAG,) if self.is_own else (),
         )
 
     @property
@@ -70,14 +76,18 @@ class Plan(Struct, frozen=True, kw_only=True):
     def order(self, number: int) -> list[tuple[str, list[Planned]]]:
         """Devices and their cases of one round: cases shuffled anew, devices in alternating order.
 
-        Compiled cases come after the eager ones: what a compiler leaves in the process disturbs only its like.
+        Compiled cases come after the eager ones: what a compiler leaves in the process disturbs only its like. Own
+        workloads come last: each ends the worker that was there before it.
         """
         draw = random.Random(f"{self.seed}/{number}")  # noqa: S311 - an order to measure in, no secret
         devices = list(self.cases)
         if number % 2:
             devices.reverse()
         drawn = [(device, draw.sample(self.cases[device], len(self.cases[device]))) for device in devices]
-        return [(device, sorted(cases, key=lambda case: case.mode is Mode.COMPILE)) for device, cases in drawn]
+        return [
+            (device, sorted(cases, key=lambda case: (case.is_own, case.mode is Mode.COMPILE)))
+            for device, cases in drawn
+        ]
 
     @property
     def count(self) -> int:
@@ -113,9 +123,9 @@ def make_plan(
         device: tuple(
             Planned(workload=name, device=device, precision=precision, mode=mode)
             for name in names
-            for precision in WORKLOADS[name].precisions.get(device, ())
+            for precision in KNOWN[name].precisions.get(device, ())
             if precision in (precisions or settings.precisions(name, device))
-            for mode in WORKLOADS[name].modes
+            for mode in KNOWN[name].modes
             if mode in (modes or settings.modes(name, device, precision))
         )
         for device in devices
@@ -140,14 +150,15 @@ def make_plan(
 
 def named(wanted: str) -> list[str]:
     """The workloads of that name, or of that pattern, in the suite's order."""
-    found = [name for name in WORKLOADS if fnmatchcase(name, wanted)]
+    found = [name for name in KNOWN if fnmatchcase(name, wanted)]
     if found:
         return found
     is_pattern = any(sign in wanted for sign in "*?[")
-    near = [] if is_pattern else difflib.get_close_matches(wanted, WORKLOADS, n=1)
+    near = [] if is_pattern else difflib.get_close_matches(wanted, KNOWN, n=1)
     raise UsageProblem(
         (f"No workload's name fits {wanted!r}." if is_pattern else f"There is no workload {wanted!r}.")
         + (f" Did you mean {near[0]}?" if near else "")
+        + (" What begins with own- comes from a file of yours: name it with --plugin FILE." if is_own(wanted) else "")
         + " `metalmark workloads` lists what there is."
     )
 

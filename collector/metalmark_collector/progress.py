@@ -22,9 +22,9 @@ from .costs import Costs
 from .laps import READING_STATE, STORING
 from .messages import Hello
 from .plan import Plan, Planned
+from .plugins import KNOWN
 from .process import Worker
 from .scrub import cover, scrub
-from .workloads import WORKLOADS
 
 PATIENCE_S = 20.0  # a case may build a large model and import its library on a slow disk
 _TOLD_BY_TIMES = (BIMODAL, THROTTLING, WARMUP, BEYOND_PEAK)
@@ -85,6 +85,7 @@ class Progress:
     cases: dict[Key, Case] = field(default_factory=dict)
     saved: set[Key] = field(default_factory=set)
     to_come: list[Planned] = field(default_factory=list)
+    first_s: dict[Key, float] = field(default_factory=dict)  # of cases that had no time for a second iteration
     # Seconds spent on each part of the work, as ``laps`` names them.
     spent_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     costs: Costs = field(init=False)  # what cases are thought to need
@@ -105,7 +106,10 @@ class Progress:
         """Seconds of one iteration of a case: measured in an earlier round, else from what its device has shown."""
         earlier = self.cases.get(case.key)
         measured = round_medians(earlier.rounds) if earlier else []
-        return measured[-1] if measured else self._estimated_s(case) * self.slowness.get(case.device, 1.0)
+        if measured:
+            return measured[-1]
+        estimated = self._estimated_s(case) * self.slowness.get(case.device, 1.0)
+        return max(estimated, self.first_s.get(case.key, 0.0) * budget.FIRST)
 
     def _estimated_s(self, case: Planned) -> float:
         rate = self.rates.get(case.device) or self.rates.get("cpu", _CPU_GUESS) * _GPU_GUESS
@@ -218,7 +222,7 @@ def flagged(case: Case, peaks: ChipFacts | None = None) -> Case:
 
 
 def _is_beyond(case: Case, peaks: ChipFacts | None) -> bool:
-    found, entry = summarize(case.rounds), WORKLOADS.get(case.workload)
+    found, entry = summarize(case.rounds), KNOWN.get(case.workload)
     if case.outcome is not Outcome.OK or found is None or entry is None or peaks is None:
         return False
     most = peak(peaks, case.device, case.precision, entry.bound)

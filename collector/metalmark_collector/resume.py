@@ -15,7 +15,7 @@ from metalmark_db.words import Effort, Outcome, Reason
 from .devices import DEVICES
 from .look import Seen
 from .plan import Plan, Planned, make_plan
-from .workloads import WORKLOADS
+from .plugins import KNOWN, is_own
 
 # Never tried, for want of time alone: what a second sitting is for.
 _TO_TRY = (Reason.INTERRUPTED, Reason.BUDGET)
@@ -106,10 +106,16 @@ def _plan(run_id: int, head: RunHead, stored: Sequence[Case]) -> Plan:
     """The plan of a run again, from its cases: every one of them was stored when it began."""
     cases = [case for case in stored if not case.fallback]
     unknown = [case for case in cases if case.version != _version(case.workload)]
+    absent = next((case.workload for case in unknown if is_own(case.workload) and case.workload not in KNOWN), None)
+    if absent:
+        raise UsageProblem(
+            f"Run {run_id} measures the workload {absent}, which comes from a file of your own. Name the file again: "
+            "metalmark run --resume --plugin FILE"
+        )
     if unknown or not cases:
         why = f"the workload {unknown[0].workload} has changed" if unknown else "it does not say what it planned"
         raise UsageProblem(f"Run {run_id} cannot be continued: {why}. Measure anew with: metalmark run")
-    suite, kinds = list(WORKLOADS), [kind for kind in DEVICES if any(case.device == kind for case in cases)]
+    suite, kinds = list(KNOWN), [kind for kind in DEVICES if any(case.device == kind for case in cases)]
     cases.sort(key=lambda case: suite.index(case.workload))
     plan = make_plan(
         head.effort,
@@ -128,7 +134,7 @@ def _planned(case: Case) -> Planned:
 
 
 def _version(workload: str) -> int | None:
-    return WORKLOADS[workload].facts.version if workload in WORKLOADS else None
+    return KNOWN[workload].facts.version if workload in KNOWN else None
 
 
 def _nothing(engine: sa.Engine, machine: Machine, effort: Effort | None) -> str:

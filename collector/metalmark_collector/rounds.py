@@ -14,10 +14,10 @@ from .judge import judge, overruled
 from .laps import ENDING, STARTING
 from .messages import Beat, Done, Hello, Task
 from .plan import Planned
+from .plugins import KNOWN, file_of
 from .process import START_S, Death, Worker
 from .progress import Progress
 from .slept import SleepWatch
-from .workloads import WORKLOADS
 
 _PATIENCE_SHARES = 4.0
 _COMPILING_S = 180.0  # at least, for a compiler on a slow machine
@@ -70,6 +70,8 @@ class DeviceRound:
             return case.ended(Outcome.NOT_RUN, Reason.BUDGET, "the run's time was over before this case")
         if case.mode is Mode.COMPILE and self.progress.no_compiler is not None:
             return case.ended(Outcome.NOT_RUN, Reason.NO_COMPILER, self.progress.no_compiler)
+        if case.is_own:
+            self._drop()  # it gets a process of its own, before this one and after it
         if self.worker is None and self.unusable is None:
             self._start()
         if self.unusable is not None:
@@ -175,6 +177,7 @@ class DeviceRound:
             reference_estimate_s=progress.costs.reference_s(case),
             sustain_s=plan.sustain_s if sustained and enough else 0.0,
             mark=secrets.token_hex(16),
+            plugin=str(file) if (file := file_of(case.workload)) else None,
         )
 
     def _answered(self, case: Planned, done: Done, printed: str) -> Case:
@@ -184,14 +187,17 @@ class DeviceRound:
         self.progress.costs.tried(case)
         if done.round is not None:
             self.progress.learn(case, done.round)
+        if done.first_s is not None:
+            self.progress.first_s[case.key] = done.first_s
         compiled = state.OF_A_COMPILER if case.mode is Mode.COMPILE else frozenset()
         # An error may have left the process different in ways that nobody compares.
-        if set(done.changed) - compiled or done.outcome not in (Outcome.OK, Outcome.NOT_RUN):
+        if set(done.changed) - compiled or done.outcome not in (Outcome.OK, Outcome.NOT_RUN) or case.is_own:
             self._drop()
+        ended = case.ended(done.outcome, done.reason, done.detail)
         return msgspec.structs.replace(
-            case.ended(done.outcome, done.reason, done.detail),
+            ended,
             rounds=(self._with_probe(done),) if done.round else (),
-            flags=done.flags,
+            flags=(*ended.flags, *done.flags),
             fallback_ops=fallback_ops,
             settings=self._with_priority(done.settings),
             signature=done.signature,
@@ -218,7 +224,7 @@ class DeviceRound:
         )
 
     def _needed_bytes(self, case: Planned) -> int:
-        entry = WORKLOADS[case.workload]
+        entry = KNOWN[case.workload]
         return memory.needed_bytes(entry.facts, entry.kept_bytes_per_sample, entry.copies)
 
     def _limit_bytes(self) -> int | None:

@@ -21,8 +21,8 @@ from metalmark_db.record import Signature
 from metalmark_db.words import Mode, Precision
 
 from .devices.cpu import Cpu
+from .plugins import KNOWN
 from .whole import write_whole
-from .workloads import WORKLOADS
 from .workloads.base import Entry, Job, Network
 from .workloads.building.weights import generator
 
@@ -52,7 +52,7 @@ def signature(entry: Entry, job: Job, folder: Path) -> Signature | None:
 
 def file_name(entry: Entry, job: Job) -> str:
     """The first workload with the same network stands for all of them."""
-    alike = (one for one in WORKLOADS.values() if entry.network is not None and one.network == entry.network)
+    alike = (one for one in KNOWN.values() if entry.network is not None and one.network == entry.network)
     return f"{next(alike, entry).facts.id}-{job.size}.signature.json"
 
 

@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
@@ -26,10 +27,10 @@ from .fingerprint import Probe, brief_probe, local_probe, read_conditions, read_
 from .look import Seen, look
 from .messages import Hello
 from .plan import Plan, make_plan
+from .plugins import KNOWN
 from .progress import Progress, Watcher
 from .resume import Earlier
 from .runner import run_plan
-from .workloads import WORKLOADS
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -37,7 +38,8 @@ class Request(Struct, frozen=True, kw_only=True):
 
     effort: Effort = Effort.QUICK
     devices: tuple[str, ...] = ()
-    workloads: tuple[str, ...] = ()
+    workloads: tuple[str, ...] = ()  # names and patterns
+    plugins: tuple[str, ...] = ()  # workloads of the person's own files: those that are measured where nobody names any
     precisions: tuple[Precision, ...] = ()
     modes: tuple[Mode, ...] = ()
     size: Literal["real", "tiny"] = "real"
@@ -92,7 +94,7 @@ class Recorder:
         """Store a case, and the run before its first one."""
         if self.run_id is None:
             planned = [one for cases in self._plan.cases.values() for one in cases]
-            facts = {one.workload: WORKLOADS[one.workload].facts for one in planned}
+            facts = {one.workload: KNOWN[one.workload].facts for one in planned}
             waiting = [one.ended(Outcome.NOT_RUN, Reason.INTERRUPTED) for one in planned]
             self.run_id = store.begin_run(self._engine, self._head, list(facts.values()), waiting)
         store.save_case(self._engine, self.run_id, case)
@@ -104,15 +106,21 @@ def plan_sitting(request: Request, machine: Machine) -> Plan:
     Raises:
         UsageProblem: a name is unknown, or nothing is left to measure.
     """
+    asked = request.workloads or request.plugins
     for kind in request.devices:
         if kind not in devices.CHOICES:
             raise UsageProblem(f"There is no device {kind!r}. Choose among: {', '.join(devices.CHOICES)}.")
+    if request.plugins and not any(fnmatchcase(own, name) for own in request.plugins for name in asked):
+        raise UsageProblem(
+            "No workload of the --plugin files fits --workload, so that nothing of them would be measured. Leave out "
+            f"--workload, or name them as well: --workload {request.plugins[0]}"
+        )
     kinds: Sequence[str] = request.devices or devices.default_devices(machine)
     return make_plan(
         request.effort,
         kinds,
         secrets.randbelow(2**31),
-        only=request.workloads,
+        only=asked,
         precisions=request.precisions,
         modes=request.modes,
     )

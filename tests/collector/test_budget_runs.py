@@ -90,7 +90,7 @@ def trivial(monkeypatch: pytest.MonkeyPatch) -> None:
         return Prepared(step=lambda: torch.ones(1), output=lambda: torch.ones(1), close=lambda: None)
 
     monkeypatch.setattr(
-        perform, "WORKLOADS", {name: dataclasses.replace(entry, builder=builder) for name, entry in WORKLOADS.items()}
+        perform, "KNOWN", {name: dataclasses.replace(entry, builder=builder) for name, entry in WORKLOADS.items()}
     )
 
 
@@ -144,6 +144,21 @@ def test_longer_runs_keep_to_their_budget_and_measure_every_round(
     seconds = {key: sum(case.sustained.block_ns) / 1e9 for key, case in cases.items() if case.sustained}
     assert all(plan.sustain_s <= each < 2 * plan.sustain_s for each in seconds.values())
     assert set(seconds) == ({case.key for case in plan.sustained} if slower <= 1 else set(seconds))
+
+
+@pytest.mark.usefixtures("trivial")
+def test_a_case_that_is_far_slower_than_thought_gets_its_time_in_the_next_round() -> None:
+    """Depthwise convolutions took ten times what their FLOPs say on two cores, and were given up in every round."""
+    plan = make_plan(Effort.STANDARD, ["cpu"], 1, only=["efficientnet-b0-infer-b32"])
+    plan = msgspec.structs.replace(plan, aimed_s=600, limit_s=600)
+    clock = ScriptedClock()
+    device = FakeDevice(clock=clock, script=by_flops(M1_CPU / 1000))
+    state = _progress(plan, clock, lambda *_, **__: ScriptedWorker(device, 2 * M1_CPU))
+    assert run_plan(state)
+    (case,) = state.cases.values()
+    assert state.first_s[case.key] == pytest.approx(49, rel=0.02)  # in the first round ...
+    assert case.outcome is Outcome.OK  # ... and never again
+    assert [one.number for one in case.rounds] == [1, 2]
 
 
 def test_compiling_is_learned_from_the_cases_before() -> None:

@@ -199,7 +199,7 @@ def test_an_effort_can_have_workloads_compiled_on_a_gpu() -> None:
 
 def test_listing_imports_no_torch() -> None:
     code = (
-        "import sys; from metalmark_collector.commands.workloads import workloads; workloads(None, None, True);"
+        "import sys; from metalmark_collector.commands.workloads import workloads; workloads(as_json=True);"
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

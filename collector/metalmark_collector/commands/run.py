@@ -2,6 +2,7 @@
 
 import functools
 import signal
+from pathlib import Path
 from typing import Annotated
 
 import sqlalchemy as sa
@@ -13,7 +14,7 @@ from metalmark_db.errors import UsageProblem
 from metalmark_db.store import open_database
 from metalmark_db.words import Effort, Mode, Precision
 
-from .. import devices, estimate, notices, preflight, resume, sitting, watch
+from .. import devices, estimate, notices, plugins, preflight, resume, sitting, watch
 from ..alone import alone
 from ..awake import awake
 from ..busy import busiest
@@ -39,6 +40,14 @@ def run(
         list[str] | None,
         typer.Option(help="Only this workload, or those that fit a pattern ('resnet*'); repeat for several."),
     ] = None,
+    plugin: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Measure the workloads of this Python file of yours, beside it only those of --workload; repeat for "
+            "several. The page own-workloads of the site shows how to write one.",
+        ),
+    ] = None,
     precision: Annotated[list[Precision] | None, typer.Option(help="Only this precision; repeat for several.")] = None,
     mode: Annotated[list[Mode] | None, typer.Option(help="Only this mode; repeat for both.")] = None,
     only_estimate: Annotated[
@@ -62,10 +71,12 @@ def run(
 
     Examples: metalmark run; metalmark run --device cpu --workload 'resnet*'; metalmark run --resume
     """
+    own = plugins.add(plugin or ())
     request = sitting.Request(
         effort=effort or Effort.QUICK,
         devices=tuple(device or ()),
         workloads=tuple(workload or ()),
+        plugins=own,
         precisions=tuple(precision or ()),
         modes=tuple(mode or ()),
         force=force,

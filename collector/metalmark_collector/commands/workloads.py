@@ -9,13 +9,17 @@ import typer
 from metalmark_db.commands.query import DB
 from metalmark_db.engine import database_url, open_database
 
-from .. import listing
+from .. import listing, plugins
 from ..fingerprint import local_probe, read_machine
 
 
 def workloads(
     pattern: Annotated[
         list[str] | None, typer.Argument(help="Only these, by name or by pattern ('resnet*'); all when left out.")
+    ] = None,
+    plugin: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="List the workloads of this Python file of yours; repeat for several."),
     ] = None,
     db: Annotated[str | None, DB] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of objects.")] = False,
@@ -24,7 +28,8 @@ def workloads(
 
     Examples: metalmark workloads; metalmark workloads 'bert*' --json
     """
-    listing.show_suite(_earlier_runs(db), read_machine(local_probe()), pattern or (), as_json=as_json)
+    own = plugins.add(plugin or ())
+    listing.show_suite(_earlier_runs(db), read_machine(local_probe()), pattern or own, as_json=as_json)
 
 
 def _earlier_runs(db: str | None) -> sa.Engine | None:
