@@ -69,7 +69,9 @@ def suite(
             "efforts": _efforts(entry.facts),
             "precisions": {kind: [one.value for one in entry.precisions.get(kind, ())] for kind in CHOICES},
             "modes": [mode.value for mode in entry.modes],
-            "tolerances": {one.value: tolerance.output for one, tolerance in entry.tolerances.items()},
+            "tolerances": {
+                str(one): tolerance.output for one, tolerance in entry.tolerances.items()
+            },  # a plugin may say "fp32"
             "memory_bytes": _memory(entry),
             "kept_bytes_per_sample": entry.kept_bytes_per_sample,
             "iteration_s": dict((iterations or {}).get(entry.facts.id, {})),
