@@ -15,6 +15,8 @@ MOST_S = 6.0  # the same for one whose blocks hold many iterations
 _EFFICIENCY = 0.4  # of a workload, relative to a small matmul
 _BYTES_PER_S = 10e9  # before anything is known of the device's memory
 _CALL_S = 1e-4
+_TELLING_FLOPS = 1e9
+_REUSE = 10.0  # operations for each weight: fewer, and reading the weights is what takes the time
 _TRAINED = 5 + 1 / 3  # five steps, and a forward pass for the output
 OWN_SAMPLES = 2  # of the CPU's own fp32, held against float64: enough to show a fault, and all that time allows
 DOUBLE = 2.0  # float64 takes about twice as long
@@ -29,7 +31,21 @@ _RESERVE = 0.9  # of the limit: estimates are estimates
 def iteration_s(workload: Workload, flops_per_s: float) -> float:
     """Estimated seconds of one iteration on a device that does ``flops_per_s`` on a small matmul."""
     arithmetic = (workload.flops_per_iteration or 0.0) / (_EFFICIENCY * flops_per_s)
-    return arithmetic + (workload.bytes_per_iteration or 0.0) / _BYTES_PER_S + _CALL_S
+    moved = (workload.bytes_per_iteration or 0.0) + (0.0 if _reuses(workload) else 4.0 * (workload.parameters or 0))
+    return arithmetic + moved / _BYTES_PER_S + _CALL_S
+
+
+def is_telling(workload: Workload) -> bool:
+    """Whether its time says how fast a device computes, so that others can be estimated from it.
+
+    Little work tells what launching costs, and weights that are used once tell what reading them costs:
+    a thousand times faster or slower than arithmetic would be.
+    """
+    return (workload.flops_per_iteration or 0.0) >= _TELLING_FLOPS and _reuses(workload)
+
+
+def _reuses(workload: Workload) -> bool:
+    return (workload.flops_per_iteration or 0.0) >= _REUSE * (workload.parameters or 0)
 
 
 def compile_s(workload: Workload) -> float:

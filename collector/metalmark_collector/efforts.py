@@ -72,9 +72,8 @@ _STANDARD = (
     "launch-chain-100",
     "item",
 )
-# TF32 belongs to CUDA alone; the entries leave it out elsewhere.
-_LOWER = (Precision.TF32, Precision.FP16, Precision.BF16)
-_MIXED = (Precision.TF32, Precision.AMP_BF16)
+_HALF = (Precision.FP16, Precision.BF16)
+_LOWER = (Precision.TF32, *_HALF)  # TF32 belongs to CUDA alone; the entries leave it out elsewhere
 _ALL_MIXED = (Precision.TF32, Precision.AMP_FP16, Precision.AMP_BF16)
 # What a standard run measures beside fp32: the larger batch of each model, since 80 cases are the most.
 _LARGER_INFERENCE = ("resnet50-infer-b32", "bert-base-infer-t128-b16", "vit-b16-infer-b32")
@@ -111,8 +110,10 @@ EFFORTS: Mapping[Effort, Scope] = {
         aimed_s=15 * 60,
         limit_s=40 * 60,
         workloads=_STANDARD,
-        beside_fp32=dict.fromkeys((*_LARGER_INFERENCE, "matmul-2048", "matmul-4096"), _LOWER)
-        | dict.fromkeys(_LARGER_TRAINING, _MIXED),
+        beside_fp32=dict.fromkeys((*_LARGER_INFERENCE, "vgg16-infer-b32", "efficientnet-b0-infer-b32"), _HALF)
+        | dict.fromkeys((*_LARGER_TRAINING, "vgg16-train-b4"), (Precision.AMP_BF16,))
+        | dict.fromkeys(("matmul-2048", "matmul-4096"), _LOWER)
+        | {"resnet50-infer-b32": _LOWER, "resnet50-train-b32": (Precision.TF32, Precision.AMP_BF16)},
         compiled=dict.fromkeys(_COMPILED, (Precision.FP32,)),
     ),
     Effort.FULL: Scope(

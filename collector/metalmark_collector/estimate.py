@@ -165,7 +165,7 @@ def _iterations(cases: Sequence[Planned], machine: Machine, medians: Mapping[Key
     guessed = {case: budget.iteration_s(case.facts, guessed_rate(case.device, machine)) for case in cases}
     ratios: dict[str, list[float]] = {}
     for case in cases:
-        if case.key in medians:
+        if case.key in medians and budget.is_telling(case.facts):
             ratios.setdefault(case.device, []).append(math.log(medians[case.key] / guessed[case]))
     slowness = {device: math.exp(fmean(logs)) for device, logs in ratios.items()}
     return {

@@ -25,6 +25,7 @@ TICKS = 10_000  # ... and need this many ticks of the clock
 MAX_BLOCKS = 20
 DRIFT = 0.02
 WARMUP_WINDOW = 3
+GRACE_FIRSTS = 3  # first iterations' time more, where one has taken most of the share: enough for a few samples
 WARMUP_SHARE = 0.3  # of the case's time at most
 SAMPLE_BLOCKS = 3
 PER_CALLS = 20
@@ -123,7 +124,7 @@ def _goes_on(session: Session, first: Block) -> bool:
     """Whether there is time for another iteration."""
     next_ns = first.elapsed_ns * budget.FIRST
     if session.left_ns() <= next_ns:
-        session.end_ns += session.grace_ns
+        session.end_ns += min(session.grace_ns, GRACE_FIRSTS * first.elapsed_ns)
     return session.left_ns() > next_ns
 
 

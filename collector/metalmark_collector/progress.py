@@ -127,10 +127,11 @@ class Progress:
 
     def learn(self, case: Planned, found: Round) -> None:
         """Take a measured round into the estimates of the device's other cases."""
-        measured_s = min(found.block_ns) / found.iterations / 1e9
-        earlier = self.slowness.get(case.device)
-        ratio = measured_s / self._estimated_s(case)
-        self.slowness[case.device] = (earlier * ratio) ** 0.5 if earlier else ratio
+        if budget.is_telling(case.facts):
+            measured_s = min(found.block_ns) / found.iterations / 1e9
+            earlier = self.slowness.get(case.device)
+            ratio = measured_s / self._estimated_s(case)
+            self.slowness[case.device] = (earlier * ratio) ** 0.5 if earlier else ratio
         if case.mode is Mode.COMPILE and case.key not in self.cases and found.first_call_ns:
             ratio = found.first_call_ns / 1e9 / budget.compile_s(case.facts)
             self.compile_slowness = (self.compile_slowness * ratio) ** 0.5

@@ -252,7 +252,8 @@ class DeviceRound:
         after = list(progress.to_come)
         if case in after:
             after.remove(case)  # its other rounds stay
-        return progress.budget.grace_s(progress.now(), share_s, progress.costs.needs_s(after))
+        grace = progress.budget.grace_s(progress.now(), share_s, progress.costs.needs_s(after))
+        return max(0.0, min(grace, self._most_s() - share_s))
 
     def _left_s(self) -> float:
         return self.progress.budget.left_s(self.progress.now()) - _GRACE_S

@@ -36,7 +36,8 @@ _PARTS = ("aten::slice.Tensor", "aten::alias")
 def signature(entry: Entry, job: Job, folder: Path) -> Signature | None:
     """The signature of what ``job`` measures, counted once and kept in ``folder``; None where it cannot be counted.
 
-    It does not depend on the job's device, precision, mode and batch, and changes nothing in this process.
+    It does not depend on the job's device, precision, mode and batch. It changes no switch and no random stream of this
+    process; the first one imports much of torch, which stays.
     """
     path = folder / file_name(entry, job)
     kept = _read(path)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 import torch
 
-from metalmark_collector import perform
+from metalmark_collector import budget, perform
 from metalmark_collector.budget import Budget
 from metalmark_collector.clock import ScriptedClock
 from metalmark_collector.devices.fake import FakeDevice, by_flops
@@ -159,6 +159,30 @@ def test_a_case_that_is_far_slower_than_thought_gets_its_time_in_the_next_round(
     assert state.first_s[case.key] == pytest.approx(49, rel=0.02)  # in the first round ...
     assert case.outcome is Outcome.OK  # ... and never again
     assert [one.number for one in case.rounds] == [1, 2]
+
+
+@pytest.mark.parametrize("misleading", ["launch", "launch-chain-100", "item", "lenet5-train-b128"])
+def test_what_launching_costs_says_nothing_of_other_cases(misleading: str) -> None:
+    """A launch that takes a hundredth of its estimate would make all others a hundred times quicker in thought."""
+    names = [misleading, "resnet50-train-b32", "resnet50-infer-b32"]
+    plan = make_plan(Effort.STANDARD, ["cpu"], 1, only=names)
+    progress = _progress(plan, ScriptedClock(), lambda *_, **__: None)
+    progress.rates["cpu"] = 1e11
+    cases = {case.workload: case for case in plan.cases["cpu"]}
+    thought = progress.iteration_s(cases["resnet50-train-b32"])
+    progress.learn(cases[misleading], Round(number=0, iterations=1000, block_ns=(10**6,)))
+    assert progress.iteration_s(cases["resnet50-train-b32"]) == thought
+    half = round(progress.iteration_s(cases["resnet50-infer-b32"]) * 1e9 / 2)
+    progress.learn(cases["resnet50-infer-b32"], Round(number=0, iterations=1, block_ns=(half,)))
+    assert progress.iteration_s(cases["resnet50-train-b32"]) == pytest.approx(thought / 2)
+
+
+def test_writing_a_token_is_thought_to_take_as_long_as_reading_the_weights() -> None:
+    """And says nothing of others, since arithmetic is not what it waits for."""
+    decode, prefill = (WORKLOADS[f"llama-1b-{part}-t512-b1"].facts for part in ("decode", "prefill"))
+    assert budget.iteration_s(decode, 1e15) == pytest.approx(4.4e9 / 10e9, rel=0.01)
+    assert not budget.is_telling(decode)
+    assert budget.is_telling(prefill)
 
 
 def test_compiling_is_learned_from_the_cases_before() -> None:

@@ -247,6 +247,18 @@ def test_the_cpu_is_held_against_double_precision_on_two_samples(folder: Path) -
     assert "cpu fp64" in caught(RESNET, wrong_cpu, folder)
 
 
+@pytest.mark.parametrize("name", ["launch", "launch-chain-100", "item", "matmul-512"])
+def test_an_operation_of_the_cpu_is_held_against_double_precision_too(name: str, folder: Path) -> None:
+    """Single precision errs, so that no error at all would mean that it was held against itself."""
+    found, wrong = truth.check_case(
+        WORKLOADS[name], WORKLOADS[name].job(devices.make("cpu"), Precision.FP32, 1, "tiny"), folder
+    )
+    assert wrong is None
+    assert found is not None
+    assert found.reference == "cpu fp64"
+    assert 0 < found.error_norm < found.tolerance
+
+
 def test_the_cpus_other_precisions_are_held_against_its_single_precision(folder: Path) -> None:
     found, _ = truth.check_case(RESNET, RESNET.job(devices.make("cpu"), Precision.BF16, 1, "tiny"), folder)
     assert found is not None

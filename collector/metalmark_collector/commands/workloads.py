@@ -8,6 +8,7 @@ import typer
 
 from metalmark_db.commands.query import DB
 from metalmark_db.engine import database_url, open_database
+from metalmark_db.errors import DatabaseProblem
 
 from .. import listing, plugins
 from ..fingerprint import local_probe, read_machine
@@ -33,8 +34,14 @@ def workloads(
 
 
 def _earlier_runs(db: str | None) -> sa.Engine | None:
-    """The database; None where none was named and none has been made, which a list does not do."""
-    file = database_url(db).database
-    if db is None and file is not None and database_url().get_backend_name() == "sqlite" and not Path(file).exists():
+    """The database; None where none was named, and none has been made or can be read: a list needs none."""
+    url = database_url(db)
+    is_file = url.get_backend_name() == "sqlite" and url.database is not None
+    if db is None and is_file and not Path(str(url.database)).expanduser().exists():
         return None
-    return open_database(db, create=False)
+    try:
+        return open_database(db, create=False)
+    except DatabaseProblem:
+        if db is not None:
+            raise
+        return None

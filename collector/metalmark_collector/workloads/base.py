@@ -78,7 +78,8 @@ class Job:
 class Prepared:
     """A built workload, ready to be measured."""
 
-    step: Work  # one iteration; reads nothing back and waits for nothing; gives a tensor on the device
+    # One iteration. It reads nothing back and waits for nothing, but for the two workloads that measure reading.
+    step: Work
     output: Work  # what is compared, whole: a forward pass, in training as a step has it; weights stay as they are
     close: Callable[[], None]  # drops every reference, so that memory can be given back
     settings: Mapping[str, bool | str] = field(default_factory=dict)  # the switches that were set for it

@@ -72,11 +72,11 @@ LONG = Network(model=_model, inputs=functools.partial(_tokens, length=512))
 def _train(job: Job, network: Network) -> Prepared:
     """BERT base trained to classify sequences of 128 or 512 tokens.
 
-    The training half of the "HuggingFace BERT" bars in Apple's and PyTorch's announcement of May 2022, which gives
-    a batch of 64 and neither variant, length, loss nor optimizer. Those are ours: `BertForSequenceClassification`
-    of the size of `bert-base-uncased` from its configuration, with random weights and two labels, sequences of
-    random tokens without padding, cross-entropy, SGD with learning rate 0.001 and momentum 0.9, and the smaller
-    batches, which fit every Mac. Attention is PyTorch's `scaled_dot_product_attention`; dropout is on.
+    The training half of the "HuggingFace BERT" bars in Apple's and PyTorch's announcement of May 2022, which gives a
+    batch of 64 and neither variant, length, loss nor optimizer. Those are ours: `BertForSequenceClassification` of
+    the size of `bert-base-uncased` from its configuration, with random weights and two labels, sequences of random
+    tokens without padding, cross-entropy, SGD with learning rate 0.001 and momentum 0.9, and the batches of 4 and 16
+    for Macs with little memory. Attention is PyTorch's `scaled_dot_product_attention`; dropout is on.
     """
     from .building.steps import training
 

@@ -56,8 +56,8 @@ LARGE = Network(model=_1536_20, inputs=images)
 def _small_infer(job: Job, network: Network) -> Prepared:
     """ConvMixer-768/32 classifying images of 224 x 224 pixels.
 
-    Dmytro Mishkin timed a ConvMixer on the M1's CPU and GPU (May 2022) and did not say which: this is the smaller
-    of the two that fit his times, timm's `convmixer_768_32` with random weights and 1000 classes. Its depthwise
+    Dmytro Mishkin timed a ConvMixer on the M1's CPU and GPU (May 2022) and did not say which: this is a
+    smaller one, timm's `convmixer_768_32` with random weights and 1000 classes. Its depthwise
     convolutions of 7 x 7 keep the whole resolution through all 32 blocks.
     """
     from .building.steps import inference
@@ -69,7 +69,7 @@ def _large_infer(job: Job, network: Network) -> Prepared:
     """ConvMixer-1536/20 classifying images of 224 x 224 pixels.
 
     Dmytro Mishkin timed a ConvMixer on the M1's CPU and GPU (May 2022) and did not say which: this is the larger
-    of the two that fit his times, timm's `convmixer_1536_20` with random weights and 1000 classes. An image takes
+    one, which his time is nearer to: timm's `convmixer_1536_20` with random weights and 1000 classes. An image takes
     twelve times as much work as in ResNet-50.
     """
     from .building.steps import inference

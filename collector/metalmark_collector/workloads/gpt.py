@@ -47,10 +47,11 @@ def _train(job: Job, network: Network) -> Prepared:
     """A GPT of 10.8 million parameters trained on texts of 256 characters, with AdamW.
 
     The size of Andrej Karpathy's [nanoGPT](https://github.com/karpathy/nanoGPT) trained on Shakespeare, which many
-    people try first: 6 layers of width 384 with 6 heads, 65 characters, dropout of 0.2, 64 texts at a time; the
-    batch of 16 is ours and fits every Mac, and the learning rate of 0.0001 is one of its warm-up. The model is
-    transformers' `GPT2LMHeadModel` of that shape with random weights, its text random and its attention PyTorch's
-    `scaled_dot_product_attention`. Every token is predicted, and throughput is in tokens a second.
+    people try first: 6 layers of width 384 with 6 heads, 65 characters, dropout of 0.2, 64 texts at a time; the batch
+    of 16 is ours and fits every Mac, and so is the learning rate of 0.0001, since nanoGPT reaches its 0.001 after a
+    warm-up. The model is transformers' `GPT2LMHeadModel` of that shape with random weights, its text random and its
+    attention PyTorch's `scaled_dot_product_attention`. For every token a label is predicted, and throughput is in
+    tokens a second.
     """
     from .building.steps import training
 

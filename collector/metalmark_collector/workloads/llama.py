@@ -91,11 +91,11 @@ def _prefill(job: Job, network: Network) -> Prepared:
 def _decode(job: Job, network: Network) -> Prepared:
     """A language model of 1.1 billion parameters writing one token after 512.
 
-    The second half of every answer: for each token all weights are read once, so that the bandwidth of the memory
-    is the limit. The model is transformers' `LlamaForCausalLM` with the shape of TinyLlama 1.1B and random
+    The second half of every answer: for each token nearly all weights are read once, so that the bandwidth of the
+    memory is the limit. The model is transformers' `LlamaForCausalLM` with the shape of TinyLlama 1.1B and random
     weights, its cache of keys and values filled with random numbers; every iteration writes the 513th token of the
-    same sequence, so that shapes stay fixed. Throughput is in tokens a second. Efforts measure it in half
-    precision on a GPU, as people run it.
+    same sequence, so that shapes stay fixed. Throughput is in tokens a second. Efforts measure it in half precision
+    on a GPU, as people run it.
     """
     from .building.steps import inference
 

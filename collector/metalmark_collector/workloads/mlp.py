@@ -49,8 +49,8 @@ def _train(job: Job, network: Network) -> Prepared:
     The smallest of Sebastian Raschka's three models in *Running PyTorch on the M1 GPU* (2022,
     [code](https://github.com/rasbt/machine-learning-notes), folder `benchmark/pytorch-m1-gpu`): layers, batch,
     learning rate of 0.001 and optimizer are his. He timed a whole epoch over MNIST, loading included; here one
-    training step on a resident random batch is timed. A step is 0.6 million multiplications for each image: what
-    this measures is how fast work can be launched, and a CPU may well win.
+    training step on a resident random batch is timed. A step is 1.5 million operations for each image: what this
+    measures is how fast work can be launched, and a CPU may well win.
     """
     from .building.steps import training
 

@@ -16,9 +16,9 @@ CHAIN = 100
 def _launch(job: Job) -> Prepared:
     """One addition of two matrices of 64 x 64: next to no work.
 
-    Ours: as many as fit are launched before the device is waited for, so that the time is what launching one
-    operation costs, on the CPU's side or the device's, whichever is slower. The times of single calls, each waited
-    for, stand beside it: the difference is what waiting costs.
+    Ours: as many as fit are launched before the device is waited for, so that the time is what launching one operation
+    costs, on the CPU's side or the device's, whichever is slower. The times of single calls, each waited for, stand
+    beside it: the difference is what waiting costs.
     """
     from .building.operations import chain
 
@@ -28,8 +28,8 @@ def _launch(job: Job) -> Prepared:
 def _chain(job: Job) -> Prepared:
     """A chain of 100 additions of matrices of 64 x 64, each waiting for the one before.
 
-    Ours: what a small model does all day. The time over 100 is that of one operation in a chain, which may be more
-    than that of one alone, since nothing can run beside it. Compiled, the chain is one operation.
+    Ours: what a small model does all day, one small operation after the other. A hundredth of the time is what each
+    costs, with less of Python around it than a single call has. Compiled, the chain is one operation.
     """
     from .building.operations import chain
 
@@ -60,7 +60,7 @@ ENTRIES = tuple(
             "model": model,
         },
         precisions=FP32_ONLY,
-        tolerances={Precision.FP32: Tolerance(1e-6)},  # additions are exact but for their last digit
+        tolerances={Precision.FP32: Tolerance(3e-6)},  # three times what a hundred additions err by
         modes=modes,
     )
     for builder, name, title, model, modes in (

@@ -64,10 +64,10 @@ RESNET50 = Network(model=_resnet50, inputs=images)
 def _resnet18_infer(job: Job, network: Network) -> Prepared:
     """ResNet-18 classifying images of 224 x 224 pixels.
 
-    One of the models of Dmytro Mishkin's first comparison of PyTorch on the M1's CPU and GPU (May 2022). He
-    published one time each and neither batch nor image size; both are ours, chosen near what his CPU times imply.
-    The model is torchvision's `resnet18` with random weights and 1000 classes, the input standard normal and
-    resident on the device, the iteration a forward pass in evaluation mode.
+    One of the models of Dmytro Mishkin's first comparison of PyTorch on the M1's CPU and GPU (May 2022). He published
+    one time each and neither batch nor image size; both are ours, the batch of 32 near what his CPU times imply. The
+    model is torchvision's `resnet18` with random weights and 1000 classes, the input standard normal and resident on
+    the device, the iteration a forward pass in evaluation mode.
     """
     from .building.steps import inference
 

@@ -89,7 +89,7 @@ def _bn_train(job: Job, network: Network) -> Prepared:
     The largest of Sebastian Raschka's three models in *Running PyTorch on the M1 GPU* (2022,
     [code](https://github.com/rasbt/machine-learning-notes), folder `benchmark/pytorch-m1-gpu`), whose text says
     VGG16 and whose code takes `vgg16_bn`. Batch and optimizer are his; with his learning rate of 0.0005 the first
-    losses rise on every device, so ours is far lower, which costs the same. He timed an epoch over CIFAR-10,
+    losses rise on correct devices too, so ours is far lower, which costs the same. He timed an epoch over CIFAR-10,
     scaling and loading included; here one training step on a resident random batch is timed, so that only the
     device counts.
     """
@@ -133,7 +133,7 @@ _BN_TRAIN = Family(
     tolerances=tolerances(
         AUTOCAST,
         fp32=FP32_TRAINING,
-        tf32=Tolerance(2.6e-3, loss=6e-4, gradient=9e-3),
+        tf32=Tolerance(2.6e-3, loss=6e-4, gradient=2.6e-3),
         half=Tolerance(0.03, loss=7e-3, gradient=0.03),
     ),
 )

@@ -9,7 +9,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 _POOL = 2**24 + 1  # random numbers, of which every weight takes a part; odd, so that no two rows are alike
 _SHARPER = 1.4  # of queries and keys: scores get a standard deviation of about 2
 # What a branch adds is a third of what the model began with: attention averages values, and its gate lets half pass.
-_FACTORS = {"q_proj": _SHARPER, "k_proj": _SHARPER, "o_proj": 1.0, "down_proj": 0.6}
+_FACTORS = {"q_proj": _SHARPER, "k_proj": _SHARPER, "down_proj": 0.6}
 
 
 class Reader(nn.Module):
@@ -81,7 +81,9 @@ def _fill(model: Any, config: LlamaConfig) -> None:
     model.to_empty(device=device)
     if device.type == "meta":  # somebody only counts what there would be
         return
-    model.model.rotary_emb = type(model.model.rotary_emb)(config)  # holds numbers that are not drawn
+    # Its frequencies are not drawn. Like weights they are rounded later, so that converting them loses nothing:
+    # positions turn by other angles than Llama's, at the same cost.
+    model.model.rotary_emb = type(model.model.rotary_emb)(config)
     pool, place = torch.randn(_POOL), 0
     with torch.no_grad():
         for name, weights in model.named_parameters():

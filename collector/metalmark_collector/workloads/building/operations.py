@@ -74,7 +74,8 @@ def item(job: Job, side: int) -> Prepared:
 
 
 def _pair(job: Job, side: int) -> tuple[torch.Tensor, torch.Tensor]:
-    first, more = drawn_once((2, side, side), job.seed + 1).to(device=job.device.torch_device())
+    drawn = drawn_once((2, side, side), job.seed + 1)
+    first, more = drawn.to(device=job.device.torch_device(), dtype=converted(job))
     return first, more
 
 
