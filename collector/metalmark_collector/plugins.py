@@ -3,6 +3,8 @@
 import contextlib
 import hashlib
 import importlib.util
+import itertools
+import math
 import re
 import sys
 import traceback
@@ -26,6 +28,7 @@ PREFIX = "own-"
 SOURCE = "plugin"  # of the facts of every such workload ...
 FLAG = "plugin"  # ... and on each of its cases
 _LONGEST = 300  # characters of an error
+_MOST = 1000  # workloads of one file
 _LONGEST_NAME = 60 - len(PREFIX)
 _NAME = re.compile(rf"[a-z0-9-]{{2,{_LONGEST_NAME}}}")
 _HOW = "The page own-workloads of the site has an example."
@@ -120,9 +123,11 @@ def _entries(module: ModuleType, file: Path) -> Sequence[Entry]:
         raise UsageProblem(
             f"ENTRIES of {file} is of type {type(found).__name__}, and has to be a tuple of Entry. {_HOW}"
         )
-    entries = tuple(found)
+    entries = tuple(itertools.islice(found, _MOST + 1))  # a generator may have no end
     if not entries:
         raise UsageProblem(f"ENTRIES of {file} is empty. {_HOW}")
+    if len(entries) > _MOST:
+        raise UsageProblem(f"ENTRIES of {file} has more than {_MOST} workloads. Divide it into several files.")
     for place, one in enumerate(entries):
         if not isinstance(one, Entry):
             raise UsageProblem(
@@ -148,6 +153,10 @@ def _marked(entry: Entry, place: str) -> Entry:
         msgspec.convert(msgspec.to_builtins(facts), Workload)
     except (msgspec.ValidationError, TypeError) as error:
         raise UsageProblem(f"{place} has facts of a wrong kind: {error}. {_HOW}") from error
+    for name in ("items_per_iteration", "flops_per_iteration", "bytes_per_iteration", "parameters"):
+        number = getattr(facts, name)
+        if number is not None and not 0 <= number < math.inf:  # NaN is neither
+            raise UsageProblem(f"{place} has {number} as its {name}. Give a finite number, or leave it out.")
     lacking = {one.value for some in entry.precisions.values() for one in some if one not in entry.tolerances}
     if lacking:
         raise UsageProblem(f"{place} has no tolerance for {', '.join(sorted(lacking))}. Give one in `tolerances`.")

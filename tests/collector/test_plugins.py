@@ -90,6 +90,9 @@ def test_what_a_file_prints_is_no_part_of_the_answer(tmp_path: Path, capsys: pyt
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("import itertools\nENTRIES = itertools.repeat(0)", "has more than 1000 workloads. Divide it"),
+        ('ENTRIES = [entry("aa", work, flops_per_iteration=float("nan"))]', "has nan as its flops_per_iteration"),
+        ('ENTRIES = [entry("aa", work, bytes_per_iteration=-1.0)]', "has -1.0 as its bytes_per_iteration"),
         ("x = = 1", r"mine.py is not Python \(line 16\): SyntaxError: invalid syntax. Mend it"),
         ("\0", "mine.py is not Python"),
         ("\n1 / 0", r"mine.py raises while it is read \(line 17\): ZeroDivisionError: division by zero. Mend it"),
