@@ -1,10 +1,11 @@
 """Workloads from somebody's own file: read with clear words, marked, measured apart, and no danger to others."""
 
 import json
+import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from metalmark_db.record import Case
 from metalmark_db.words import Effort, Outcome, Precision
 
 ROOT = Path(__file__).parents[2]
+Command = Callable[..., subprocess.CompletedProcess[str]]
 PAGE = ROOT / "site" / "pages" / "own-workloads.md"
 HEAD = """
 from metalmark_collector.workloads.base import FP32_ONLY, Prepared, Tolerance
@@ -40,8 +42,10 @@ def work():
 
 
 @pytest.fixture(autouse=True)
-def _forgotten() -> Iterator[None]:
-    """What a test has made known is known to that test alone."""
+def _forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a test has made known is known to that test alone, and no run beside it claims the machine for itself."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     yield
     plugins._OWN.clear()
     plugins._FILES.clear()
@@ -161,15 +165,27 @@ def test_own_workloads_come_last_in_a_round_and_in_no_effort_of_their_own(tmp_pa
         make_plan(Effort.QUICK, ["cpu"], 1, only=["own-cc"])
 
 
-def command(*words: str) -> subprocess.CompletedProcess[str]:
-    """What the program answers, in a process of its own."""
-    program = f"from metalmark_db.cli import main; main({list(words)!r})"
-    return subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False, cwd=ROOT
-    )
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """What the program answers, in a process of its own and for a person who measures nothing else meanwhile."""
+    home = os.environ | {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}  # where a run says that it measures
+
+    def answer(*words: str) -> subprocess.CompletedProcess[str]:
+        program = f"from metalmark_db.cli import main; main({list(words)!r})"
+        return subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+            cwd=ROOT,
+            env=home,
+        )
+
+    return answer
 
 
-def test_the_example_of_the_page_is_measured(tmp_path: Path) -> None:
+def test_the_example_of_the_page_is_measured(tmp_path: Path, command: Command) -> None:
     """At its real size, checked against the CPU's double precision, and stored with the work that it says."""
     (example,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     file, db = written(tmp_path, example, "my_workloads.py", head=""), str(tmp_path / "m.sqlite")
@@ -190,7 +206,7 @@ def test_the_example_of_the_page_is_measured(tmp_path: Path) -> None:
     assert {row.source for row in queries.workloads(open_database(db))} == {"plugin"}
 
 
-def test_own_workloads_are_listed_like_those_of_the_suite(tmp_path: Path) -> None:
+def test_own_workloads_are_listed_like_those_of_the_suite(tmp_path: Path, command: Command) -> None:
     file = written(tmp_path, 'ENTRIES = [entry("aa", work), entry("bb", work)]')
     ended = command("workloads", "--plugin", str(file), "--json")
     assert [(row["id"], row["source"], row["efforts"]) for row in json.loads(ended.stdout)] == [
@@ -270,7 +286,7 @@ def test_what_an_own_workload_does_costs_no_other_case_anything(tmp_path: Path) 
         assert str(tmp_path) not in (case.detail or "")
 
 
-def test_a_file_that_fails_in_the_worker_alone_costs_its_own_case(tmp_path: Path) -> None:
+def test_a_file_that_fails_in_the_worker_alone_costs_its_own_case(tmp_path: Path, command: Command) -> None:
     """It reads well in the command, and raises where the case is served."""
     text = 'import sys\nif "torch" in sys.modules: raise OSError("not here")\nENTRIES = [entry("aa", work)]'
     db = str(tmp_path / "m.sqlite")
@@ -281,7 +297,7 @@ def test_a_file_that_fails_in_the_worker_alone_costs_its_own_case(tmp_path: Path
     assert "OSError: not here" in (case.detail or "")
 
 
-def test_the_command_says_in_one_line_what_is_wrong(tmp_path: Path) -> None:
+def test_the_command_says_in_one_line_what_is_wrong(tmp_path: Path, command: Command) -> None:
     file = written(tmp_path, "raise RuntimeError('no')")
     db = ("--db", str(tmp_path / "m.sqlite"))
     broken = command("run", "--plugin", str(file), *db)
@@ -301,7 +317,7 @@ def test_the_command_says_in_one_line_what_is_wrong(tmp_path: Path) -> None:
     }
 
 
-def test_a_run_of_own_workloads_goes_on_with_their_file_alone(tmp_path: Path) -> None:
+def test_a_run_of_own_workloads_goes_on_with_their_file_alone(tmp_path: Path, command: Command) -> None:
     """An unfinished run that knows no path: without the file it says which workload lacks it."""
     file, db = written(tmp_path, 'ENTRIES = [entry("aa", work)]'), str(tmp_path / "m.sqlite")
     program = Path(__file__).with_name("run_plugins.py")
