@@ -42,10 +42,8 @@ def work():
 
 
 @pytest.fixture(autouse=True)
-def _forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What a test has made known is known to that test alone, and no run beside it claims the machine for itself."""
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+def _forgotten() -> Iterator[None]:
+    """What a test has made known is known to that test alone."""
     yield
     plugins._OWN.clear()
     plugins._FILES.clear()

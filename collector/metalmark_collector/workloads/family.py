@@ -81,6 +81,7 @@ class Family:
         shape: str = "",
         kept: int = 0,
         items: int = 1,
+        version: int = 1,
     ) -> Entry:
         """The family at one batch and one input.
 
@@ -93,13 +94,14 @@ class Family:
             shape: the same for people: ``512 tokens``.
             kept: bytes that a training keeps of one sample for its backward pass.
             items: of the throughput, in one sample.
+            version: goes up when an iteration comes to cost something else, so that old results stay apart.
         """
         words = ", ".join(word for word in (shape, f"batch {batch}") if word)
         name = "-".join(word for word in (self.name, part, f"b{batch}") if word)
         facts = described(
             self.builder,
             id=name,
-            version=1,
+            version=version,
             family=self.name,
             variant=words,
             title=f"{self.title}, {words}",
@@ -138,7 +140,9 @@ def operation(
 ) -> Entry:
     """A single operation, which has neither samples nor a model; most have nothing that could be compiled."""
     return Entry(
-        facts=described(builder, version=1, source="metalmark", task=Task.OPERATION, batch=1, **facts),
+        facts=described(
+            builder, **{"version": 1, "source": "metalmark", "task": Task.OPERATION, "batch": 1} | dict(facts)
+        ),
         builder=builder,
         bound=bound,
         precisions=precisions,

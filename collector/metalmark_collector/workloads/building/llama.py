@@ -77,7 +77,7 @@ def _fill(model: Any, config: LlamaConfig) -> None:
 
     The library would draw them so small that every token attends to all alike, and a block adds next to nothing.
     """
-    device = torch.get_default_device()
+    device = torch.empty(0).device  # the default one, which older versions of torch name in no other way
     model.to_empty(device=device)
     if device.type == "meta":  # somebody only counts what there would be
         return
