@@ -11,7 +11,7 @@ from metalmark_db.errors import UsageProblem
 from metalmark_db.record import Case, Key, Workload
 from metalmark_db.words import Effort, Mode, Outcome, Precision, Reason
 
-from .efforts import EFFORTS
+from .efforts import EFFORTS, Scope
 from .plugins import FLAG, KNOWN, is_own
 
 
@@ -119,17 +119,7 @@ def make_plan(
     """
     settings = EFFORTS[effort]
     names = tuple(dict.fromkeys(name for wanted in only for name in named(wanted))) or settings.workloads
-    cases = {
-        device: tuple(
-            Planned(workload=name, device=device, precision=precision, mode=mode)
-            for name in names
-            for precision in KNOWN[name].precisions.get(device, ())
-            if precision in (precisions or settings.precisions(name, device))
-            for mode in KNOWN[name].modes
-            if mode in (modes or settings.modes(name, device, precision))
-        )
-        for device in devices
-    }
+    cases = {device: _cases(settings, names, device, precisions, modes) for device in devices}
     plan = Plan(
         effort=effort,
         seed=seed,
@@ -146,6 +136,20 @@ def make_plan(
             "`metalmark workloads` lists the precisions of each."
         )
     return plan
+
+
+def _cases(
+    settings: Scope, names: Sequence[str], device: str, precisions: Sequence[Precision], modes: Sequence[Mode]
+) -> tuple[Planned, ...]:
+    """The cases of one device, in the suite's order of precisions and modes."""
+    return tuple(
+        Planned(workload=name, device=device, precision=precision, mode=mode)
+        for name in names
+        for precision in KNOWN[name].precisions.get(device, ())
+        if precision in (precisions or settings.precisions(name, device))
+        for mode in KNOWN[name].modes
+        if mode in (modes or settings.modes(name, device, precision))
+    )
 
 
 def named(wanted: str) -> list[str]:
