@@ -37,7 +37,7 @@ def _with_calibration(row: ResultRow, workload: WorkloadRow | None, known: Calla
     reached = rate(workload, row.median_s, kind)
     if reached is None:
         return row
-    found, facts = known(row.device_chip or row.chip, row.gpu_cores, row.virtual, row.memory_bytes)
+    found, facts = known(row.chip, row.gpu_cores, row.virtual, row.memory_bytes)
     precision = Precision(row.precision)
     most = peak(facts, row.device, precision, kind)
     told = Calibration(

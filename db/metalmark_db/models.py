@@ -2,13 +2,15 @@
 
 from typing import Any, ClassVar
 
+import sqlalchemy as sa
 from msgspec import Struct
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, Integer, MetaData, Text, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
+from .aggregates import CellRow, SummaryRow
 from .columns import columns_of
 from .record import Case, Conditions, Machine, Round, RunHead, Software, Workload
-from .words import PUBLISHED_OUTCOMES, Effort, Mode, Outcome, Precision, Reason, Task
+from .words import GRADES, PUBLISHED_OUTCOMES, Effort, Mode, Outcome, Precision, Reason, Task
 
 _NAMES = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -18,6 +20,7 @@ _NAMES = {
     "pk": "pk_%(table_name)s",
 }
 _KEY = BigInteger().with_variant(Integer(), "sqlite")
+_WAITING = sa.text("NOT summarized")
 
 
 class Base(DeclarativeBase):
@@ -52,6 +55,7 @@ class MachineRow(Base, fields_of=Machine):
         Text, index=True, comment="Hash that names the configuration; null where a part of it is unknown"
     )
     digest: Mapped[str] = mapped_column(Text, unique=True, comment="Hash of all fields")
+    bin: Mapped[str | None] = mapped_column(Text, comment="Which of the chip's bins this is, told by its cores")
 
 
 class SoftwareRow(Base, fields_of=Software):
@@ -60,6 +64,10 @@ class SoftwareRow(Base, fields_of=Software):
     __tablename__ = "software"
     id: Mapped[int] = mapped_column(_KEY, primary_key=True)
     digest: Mapped[str] = mapped_column(Text, unique=True, comment="Hash of all fields")
+    torch_minor: Mapped[str | None] = mapped_column(
+        Text, comment="Release of torch without its last part, such as 2.14"
+    )
+    os_major: Mapped[str | None] = mapped_column(Text, comment="System with the release of macOS: macOS 26, or Linux")
 
 
 class ConditionsRow(Base, fields_of=Conditions):
@@ -73,13 +81,22 @@ class RunRecord(Base, fields_of=RunHead, leave_out=("machine", "software", "cond
     """Runs: one sitting each."""
 
     __tablename__ = "runs"
-    __table_args__ = (one_of("effort", Effort),)
+    __table_args__ = (
+        one_of("effort", Effort),
+        Index("uq_runs_digest", "digest", unique=True),
+        Index("ix_runs_waiting", "id", sqlite_where=_WAITING, postgresql_where=_WAITING),
+    )
     id: Mapped[int] = mapped_column(_KEY, primary_key=True)
     machine_id: Mapped[int] = mapped_column(ForeignKey("machines.id"), index=True, comment="Row in machines")
     software_id: Mapped[int] = mapped_column(ForeignKey("software.id"), comment="Row in software")
     conditions_before_id: Mapped[int] = mapped_column(ForeignKey("conditions.id"), comment="State before")
     conditions_after_id: Mapped[int | None] = mapped_column(ForeignKey("conditions.id"), comment="State after")
     finished: Mapped[bool] = mapped_column(default=False, comment="Whether the run came to its end")
+    digest: Mapped[str | None] = mapped_column(Text, comment="Digest of the run's document; null until a sitting ended")
+    handle: Mapped[str | None] = mapped_column(Text, comment="Whom to credit, where the document names somebody")
+    summarized: Mapped[bool] = mapped_column(
+        default=False, server_default=sa.false(), comment="Whether the tables summary and cells count all of its cases"
+    )
 
 
 class WorkloadRecord(Base, fields_of=Workload):
@@ -97,7 +114,7 @@ class CaseRecord(Base, fields_of=Case, leave_out=("rounds",)):
     __tablename__ = "cases"
     __table_args__ = (
         UniqueConstraint("run_id", "workload", "version", "device", "precision", "mode", "fallback"),
-        Index(None, "workload", "device", "precision", "mode"),
+        Index(None, "workload", "device_chip"),
         one_of("outcome", Outcome),
         one_of("reason", Reason),
         one_of("precision", Precision),
@@ -140,7 +157,7 @@ class PublishedRecord(Base):
     """Figures that others published, one a row; never mixed with measured ones unlabelled."""
 
     __tablename__ = "published"
-    __table_args__ = (one_of("outcome", PUBLISHED_OUTCOMES.values()),)
+    __table_args__ = (one_of("outcome", PUBLISHED_OUTCOMES.values()), one_of("grade", GRADES))
     id: Mapped[int] = mapped_column(_KEY, primary_key=True)
     source_id: Mapped[str] = mapped_column(ForeignKey("sources.id"), index=True, comment="Row in sources")
     workload: Mapped[str] = mapped_column(Text, index=True, comment="family/name, as the source means it")
@@ -160,8 +177,15 @@ class PublishedRecord(Base):
     metric: Mapped[str] = mapped_column(Text, comment="What value counts")
     value: Mapped[float | None] = mapped_column(comment="The printed number; null unless one was printed")
     seconds: Mapped[float | None] = mapped_column(comment="The same for one iteration (s), where the metric tells it")
+    under_s: Mapped[float | None] = mapped_column(
+        comment="Where a time was printed as zero: what it lies under, for one iteration (s)"
+    )
     outcome: Mapped[str] = mapped_column(Text)
     note: Mapped[str | None] = mapped_column(Text)
+    ours: Mapped[str | None] = mapped_column(Text, index=True, comment="Our workload that it can be held beside")
+    ours_version: Mapped[int | None] = mapped_column(comment="Version of our workload")
+    ours_mode: Mapped[str | None] = mapped_column(Text, comment="Mode of our cases: eager or compile")
+    grade: Mapped[str | None] = mapped_column(Text, comment="How alike they are: same, near or other")
 
 
 class ChipRecord(Base):
@@ -189,9 +213,64 @@ class ChipRecord(Base):
     note: Mapped[str | None] = mapped_column(Text)
 
 
+class AliasRecord(Base):
+    """Spellings of chips: the one place where they meet."""
+
+    __tablename__ = "aliases"
+    spelling: Mapped[str] = mapped_column(Text, primary_key=True, comment="A name as a system or a source writes it")
+    chip: Mapped[str] = mapped_column(Text, comment="The name that its rows are charted under")
+    bin: Mapped[str | None] = mapped_column(Text, comment="The variant in chips, where the spelling tells it")
+    family: Mapped[str] = mapped_column(Text, comment="Family of chips: Apple M1, NVIDIA, Intel ...")
+    why: Mapped[str | None] = mapped_column(Text, comment="Why they are the same chip")
+
+
+class MappingRecord(Base):
+    """Which of our workloads a published one can be held beside, as far as that is known."""
+
+    __tablename__ = "mapping"
+    __table_args__ = (one_of("grade", GRADES),)
+    id: Mapped[int] = mapped_column(_KEY, primary_key=True)
+    source_id: Mapped[str] = mapped_column(ForeignKey("sources.id"), comment="Row in sources")
+    published: Mapped[str] = mapped_column(Text, comment="Workload as the table published names it")
+    task: Mapped[str] = mapped_column(Text)
+    input_shape: Mapped[str | None] = mapped_column(Text, comment="Null stands for any shape")
+    batch_size: Mapped[int | None] = mapped_column(comment="Null stands for any batch")
+    precision: Mapped[str | None] = mapped_column(Text, comment="Null stands for any precision")
+    workload: Mapped[str | None] = mapped_column(Text, comment="Our workload; null where there is no counterpart")
+    version: Mapped[int | None]
+    mode: Mapped[str | None] = mapped_column(Text)
+    grade: Mapped[str] = mapped_column(Text, comment="same: comparable; near: with a difference; other: no counterpart")
+    why: Mapped[str] = mapped_column(Text)
+
+
 class LoadedRecord(Base):
     """Which edition of the published figures the database holds."""
 
     __tablename__ = "loaded"
     name: Mapped[str] = mapped_column(Text, primary_key=True)
     digest: Mapped[str] = mapped_column(Text)
+
+
+class RankRecord(Base):
+    """Which values of an ordered series bound the 95 % interval of its median; the first has number 1."""
+
+    __tablename__ = "ranks"
+    count: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, comment="Values in the series")
+    low: Mapped[int] = mapped_column(comment="Number of the lower end")
+    high: Mapped[int] = mapped_column(comment="Number of the upper end")
+
+
+class SummaryRecord(Base, fields_of=SummaryRow):
+    """The cases that may be ranked, by bin of a chip, workload, torch and system; kept equal to summary_view."""
+
+    __tablename__ = "summary"
+    __table_args__ = (Index(None, "chip", "workload"), Index(None, "workload", "device", "precision"))
+    id: Mapped[int] = mapped_column(_KEY, primary_key=True)
+
+
+class CellRecord(Base, fields_of=CellRow):
+    """All cases by configuration and outcome, as filters need them; kept equal to cells_view."""
+
+    __tablename__ = "cells"
+    __table_args__ = (Index(None, "chip", "workload"), Index(None, "workload", "device", "precision"))
+    id: Mapped[int] = mapped_column(_KEY, primary_key=True)

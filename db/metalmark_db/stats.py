@@ -62,10 +62,10 @@ def median_ranks(count: int, confidence: float = CONFIDENCE) -> tuple[int, int] 
     """
     if count < _MIN_BLOCKS:
         return None
-    tail, rank = 0.0, -1
+    tail, rank = 0, -1  # in whole numbers: 0.5**count is nothing for a thousand values
     for k in range(count // 2):
-        tail += math.comb(count, k) * 0.5**count
-        if 1 - 2 * tail < confidence:
+        tail += math.comb(count, k)
+        if 1 - 2 * tail / 2**count < confidence:
             break
         rank = k
     return (rank, count - 1 - rank) if rank >= 0 else None

@@ -8,11 +8,12 @@ import sqlalchemy as sa
 from msgspec import Struct
 
 from .columns import flat
+from .derived import bin_of, os_major, torch_minor
 from .engine import open_database
 from .identity import fields_digest, machine_id
 from .load import load_cases, load_head
 from .models import CaseRecord, ConditionsRow, MachineRow, RoundRecord, RunRecord, SoftwareRow, WorkloadRecord
-from .record import Case, Conditions, RunHead, Workload
+from .record import Case, Conditions, Machine, RunHead, Software, Workload
 from .stats import summarize
 from .words import Outcome
 
@@ -24,8 +25,8 @@ __all__ = ["begin_run", "finish_run", "load_cases", "load_head", "open_database"
 def begin_run(engine: sa.Engine, head: RunHead, workloads: Sequence[Workload], cases: Sequence[Case] = ()) -> int:
     """Number of a new run whose machine, software, conditions, workloads and first ``cases`` are now stored."""
     with _write(engine) as connection:
-        machine = _shared(connection, MachineRow, head.machine, {"machine_id": machine_id(head.machine)})
-        software = _shared(connection, SoftwareRow, head.software, {})
+        machine = _shared(connection, MachineRow, head.machine, _told_of_machine(head.machine))
+        software = _shared(connection, SoftwareRow, head.software, _told_of_software(head.software))
         for workload in workloads:
             _upsert_workload(connection, workload)
         run_id = _insert(
@@ -50,6 +51,7 @@ def save_case(engine: sa.Engine, run_id: int, case: Case) -> None:
     """Store a case with all its rounds so far, in one transaction; an earlier state of it is replaced."""
     with _write(engine) as connection:
         _put_case(connection, run_id, case)
+        connection.execute(sa.update(RunRecord).where(RunRecord.id == run_id).values(summarized=False))
 
 
 def _put_case(connection: sa.Connection, run_id: int, case: Case) -> None:
@@ -79,6 +81,14 @@ def finish_run(engine: sa.Engine, run_id: int, conditions: Conditions, *, finish
             sa.update(RunRecord).where(RunRecord.id == run_id).values(conditions_after_id=after, finished=finished)
         )
         connection.execute(sa.delete(ConditionsRow).where(ConditionsRow.id == earlier))
+
+
+def _told_of_machine(machine: Machine) -> dict[str, Any]:
+    return {"machine_id": machine_id(machine), "bin": bin_of(machine)}
+
+
+def _told_of_software(software: Software) -> dict[str, Any]:
+    return {"torch_minor": torch_minor(software), "os_major": os_major(software)}
 
 
 def _write(engine: sa.Engine) -> Any:

@@ -62,6 +62,9 @@ class Task(StrEnum):
     OPERATION = "operation"
 
 
+# How alike a published workload is to one of ours: comparable, with a named difference, or without counterpart.
+GRADES = ("same", "near", "other")
+
 # Words of other vocabularies: the published figures say some outcomes differently.
 PUBLISHED_OUTCOMES = {
     "ok": "ok",

@@ -80,7 +80,7 @@ def outcome(name: str, reason: str | None = None) -> str:
 
 def chip_of(row: ResultRow) -> str:
     """What a measured row is charted under."""
-    return row.device_chip or row.chip or "unknown chip"
+    return row.chip or "unknown chip"
 
 
 def age(chip: str) -> tuple[int, int, str]:

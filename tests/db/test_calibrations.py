@@ -119,8 +119,8 @@ def test_what_nobody_published_is_unknown(engine: sa.Engine, product: ResultRow)
         msgspec.structs.replace(mac, precision="bf16"),
         msgspec.structs.replace(mac, virtual=True),  # nobody says what share of the GPU a guest has
         msgspec.structs.replace(mac, gpu_cores=None),  # 2.3 or 2.6, by the number of cores
-        msgspec.structs.replace(product, device_chip="NVIDIA H100"),  # two kinds of card
-        msgspec.structs.replace(product, device_chip="NVIDIA H200 MIG 1g.18gb"),
+        msgspec.structs.replace(product, chip="NVIDIA H100"),  # two kinds of card
+        msgspec.structs.replace(product, chip="NVIDIA H200 MIG 1g.18gb"),
     ):
         one = again(engine, unknown)
         assert one is not None

@@ -49,7 +49,7 @@ def results_of(facts: Facts, row: WorkloadRow, count: int, **changes: object) ->
     base = next(r for r in facts.results if r.device == "cpu" and r.outcome == "ok" and not r.virtual)
     own = {"workload": row.id, "version": row.version, "family": row.family, "title": row.title} | changes
     return tuple(
-        msgspec.structs.replace(base, run_id=count - n, device_chip=f"Chip {n % 70}", items_per_s=1.0 + n, **own)
+        msgspec.structs.replace(base, run_id=count - n, chip=f"Chip {n % 70}", items_per_s=1.0 + n, **own)
         for n in range(count)
     )
 
@@ -197,7 +197,7 @@ def test_the_old_fast_row_of_the_chart_is_in_its_table(facts: Facts) -> None:
     """The newest result of a chip may be older than two hundred others."""
     (row,) = batches(facts, 8)
     old = results_of(facts, row, 1)[0]
-    old = msgspec.structs.replace(old, device_chip="Old", items_per_s=1e9)
+    old = msgspec.structs.replace(old, chip="Old", items_per_s=1e9)
     page = page_of(Facts(workloads=(row,), results=(*results_of(facts, row, 500), old)), "toy")
     assert "Old" in {cells[0] for cells in page.figures[0].tables[0].rows}
 

@@ -92,7 +92,7 @@ def test_failures_are_folded_when_they_are_many_and_shown_when_few(rows: list[Re
 
 
 def test_the_rows_of_unnamed_chips_are_bounded_too(rows: list[ResultRow]) -> None:
-    odd = tuple(msgspec.structs.replace(row, device_chip="?!") for row in rows)
+    odd = tuple(msgspec.structs.replace(row, chip="?!") for row in rows)
     (page,) = chips.other(Facts(results=odd))
     (table,) = page.figures[0].tables
     assert len(table.rows) == chips.OTHERS

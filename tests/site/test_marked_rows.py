@@ -36,7 +36,7 @@ def test_a_row_that_failed_even_so_says_both(row: ResultRow) -> None:
 
 
 def test_a_gpu_passed_through_to_a_guest_is_ranked_with_its_mark(row: ResultRow) -> None:
-    guest = msgspec.structs.replace(row, fallback=False, virtual=True, device="cuda", device_chip="NVIDIA H200")
+    guest = msgspec.structs.replace(row, fallback=False, virtual=True, device="cuda", chip="NVIDIA H200")
     assert ranked([guest]) == [guest]
     assert cores(guest) == "in a virtual machine"
     assert "in a virtual machine" in str(speed.rows([guest])[0]["note"])

@@ -103,4 +103,4 @@ def _work(row: WorkloadRow | None) -> float:
 
 def _configuration(row: ResultRow) -> tuple[object, ...]:
     # The chip is the machine's: its CPU and its GPU are one machine.
-    return row.chip, row.cpu_cores, row.gpu_cores, row.memory_bytes, row.virtual
+    return row.machine_chip, row.cpu_cores, row.gpu_cores, row.memory_bytes, row.virtual
