@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
 import sqlalchemy as sa
 
 from metalmark_db import output
+from metalmark_db.columns import flat
 from metalmark_db.record import Machine, Workload
 from metalmark_db.terminal import seconds, significant
 from metalmark_db.words import Effort, Mode, Precision
@@ -64,7 +64,7 @@ def suite(
 ) -> list[dict[str, Any]]:
     """Workloads as plain values: facts, memory, and where, in which efforts and for how long they are measured."""
     return [
-        msgspec.to_builtins(entry.facts)
+        flat(entry.facts)
         | {
             "efforts": _efforts(entry.facts),
             "precisions": {kind: [one.value for one in entry.precisions.get(kind, ())] for kind in CHOICES},

@@ -3,6 +3,7 @@
 import math
 import types
 from collections.abc import Collection, Mapping
+from functools import cache
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -44,15 +45,25 @@ def record_of(hint: Any) -> type[Struct] | None:
 def flat(value: Struct, *, leave_out: Collection[str] = ()) -> dict[str, Any]:
     """The row of a record: what ``columns_of`` has a column for."""
     row: dict[str, Any] = {}
-    for name, hint in get_type_hints(type(value), include_extras=True).items():
+    for name, inner, holds_more in _fields(type(value)):
         if name in leave_out:
             continue
-        inner, content = record_of(hint), msgspec.to_builtins(getattr(value, name))
-        if inner is None:
-            row[name] = content
+        content = getattr(value, name)
+        if inner is not None:
+            for field, _, more in _fields(inner):
+                found = None if content is None else getattr(content, field)
+                row[f"{name}_{field}"] = msgspec.to_builtins(found) if more else found
         else:
-            row |= {f"{name}_{field}": (content or {}).get(field) for field in inner.__struct_fields__}
+            row[name] = msgspec.to_builtins(content) if holds_more else content
     return row
+
+
+@cache
+def _fields(struct: type[Struct]) -> tuple[tuple[str, type[Struct] | None, bool], ...]:
+    """Name of each field, the record that it holds, and whether it holds anything but a number or a text."""
+    hints = get_type_hints(struct, include_extras=True)
+    plain = {name: _unwrap(hint)[0] for name, hint in hints.items()}
+    return tuple((name, record_of(hint), plain[name] not in (int, float, str, bool)) for name, hint in hints.items())
 
 
 def unflat(

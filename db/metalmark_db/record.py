@@ -2,7 +2,8 @@
 
 A field is defined here once: name, type, unit, meaning and check. Table columns
 (``metalmark_db.models``), the JSON Schema and page labels derive from these definitions.
-Unknown is None: never 0, never "N/A", never a guess.
+Unknown is None: never 0, never "N/A", never a guess. What is unknown is left out where a record is written as JSON,
+so that the digest of a run stays what it was when a later Metalmark knows more fields.
 """
 
 from typing import Annotated, Any
@@ -30,7 +31,7 @@ Name = Annotated[str, Meta(pattern="^[a-z0-9-]{2,60}$")]  # of a workload or a f
 Digits = Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
 
 
-class Machine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Machine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The hardware: a configuration that many computers share, never one computer."""
 
     vendor: Annotated[Text | None, meaning("Maker of the processor, in small letters: apple, intel, amd")] = None
@@ -56,7 +57,7 @@ class Machine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     virtual: Annotated[bool | None, meaning("Whether this is a virtual machine")] = None
 
 
-class Software(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Software(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The software that a run used."""
 
     os_name: Annotated[Text | None, meaning("macOS or Linux")] = None
@@ -83,7 +84,7 @@ class Software(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     )
 
 
-class Moment(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Moment(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The part of the conditions that is read in no time: their state when a case has just ended."""
 
     power_source: Annotated[Text | None, meaning("ac or battery")] = None
@@ -95,7 +96,7 @@ class Moment(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     load_1m: Annotated[Load | None, meaning("Load average of the last minute")] = None
 
 
-class Conditions(Moment, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Conditions(Moment, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The state of the machine before or after a run."""
 
     power_mode: Annotated[Text | None, meaning("automatic, low or high")] = None
@@ -111,7 +112,7 @@ class Conditions(Moment, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = None
 
 
-class Workload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Workload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The facts of a workload that do not depend on where it runs."""
 
     id: Annotated[str, meaning("Name, such as resnet50-train", pattern="^[a-z0-9-]{2,60}$")]
@@ -138,7 +139,7 @@ class Workload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     description: Annotated[str, meaning("What it is and where it comes from, as Markdown")] = ""
 
 
-class Round(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Round(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The raw samples of one case in one worker process."""
 
     number: Annotated[int, meaning("Number of the round, from 0", ge=0)]
@@ -167,7 +168,7 @@ class Round(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = None
 
 
-class Truth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Truth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What the comparison with the CPU's float32 result showed."""
 
     reference: Annotated[Text, meaning("What it was compared with: cpu fp32, or cpu fp64 for the CPU's own fp32")]
@@ -184,7 +185,7 @@ class Truth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     losses: Annotated[tuple[float, ...] | None, meaning("Losses of five training steps on one batch")] = None
 
 
-class Sustained(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Sustained(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A minute of work back to back, after the case was measured."""
 
     iterations: Annotated[Count, meaning("Iterations in every timed block")]
@@ -196,7 +197,7 @@ class Sustained(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = None
 
 
-class Signature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Signature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What the libraries made of a workload: code of models changes between their releases.
 
     Counted over one forward pass of one sample on torch's meta device, where nothing is computed.
@@ -208,7 +209,7 @@ class Signature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     digest: Annotated[Digits, meaning("Digest of how often each ATen operation is called")]
 
 
-class Case(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Case(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One workload on one device, in one precision and one mode: what is measured and can fail."""
 
     workload: Annotated[str, meaning("Name of the workload", pattern="^[a-z0-9-]{2,60}$")]
@@ -244,7 +245,7 @@ class Case(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return (self.workload, self.version, self.device, self.precision.value, self.mode.value, self.fallback)
 
 
-class RunHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RunHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What is known of a run before its first case."""
 
     started_at: Annotated[str, meaning("Start in UTC, ISO 8601 to the second")]
@@ -258,11 +259,10 @@ class RunHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = None
 
 
-class Run(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Run(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Machine, software, conditions and cases of one sitting."""
 
     head: RunHead
     conditions_after: Conditions | None = None
     finished: Annotated[bool, meaning("Whether every planned case has an outcome of its own")] = False
-    workloads: tuple[Workload, ...] = ()
     cases: tuple[Case, ...] = ()

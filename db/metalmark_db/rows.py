@@ -62,8 +62,8 @@ class ResultRow(Struct, frozen=True, kw_only=True):
     ranked: Annotated[
         bool,
         meaning(
-            "Whether the row may stand in a ranking: right, all of it on the device, not beyond the chip's peak, no CPU "
-            "of a virtual machine, no environment variable that changes results, no debug build, Rosetta or low power"
+            "Whether the row may stand in a ranking: right, all of it on the device, not beyond the chip's peak, no "
+            "CPU of a virtual machine, no variable set that changes results, no debug build, Rosetta or low power"
         ),
     ] = True
     median_s: Annotated[float | None, meaning("Centre of the samples, of one iteration", unit="s")]

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
 import sqlalchemy as sa
 from msgspec import Struct
 
@@ -39,7 +38,7 @@ def begin_run(engine: sa.Engine, head: RunHead, workloads: Sequence[Workload], c
                 "reporter": head.reporter,
                 "machine_id": machine,
                 "software_id": software,
-                "conditions_before_id": _insert(connection, ConditionsRow, msgspec.to_builtins(head.conditions_before)),
+                "conditions_before_id": _insert(connection, ConditionsRow, flat(head.conditions_before)),
             },
         )
         for case in cases:
@@ -76,7 +75,7 @@ def finish_run(engine: sa.Engine, run_id: int, conditions: Conditions, *, finish
     """Store the conditions after a run, in place of an earlier sitting's, and whether it came to its planned end."""
     with _write(engine) as connection:
         earlier = connection.scalar(sa.select(RunRecord.conditions_after_id).where(RunRecord.id == run_id))
-        after = _insert(connection, ConditionsRow, msgspec.to_builtins(conditions))
+        after = _insert(connection, ConditionsRow, flat(conditions))
         connection.execute(
             sa.update(RunRecord).where(RunRecord.id == run_id).values(conditions_after_id=after, finished=finished)
         )
@@ -107,11 +106,11 @@ def _shared(connection: sa.Connection, table: type[Any], value: Struct, extra: M
     found = connection.scalar(sa.select(table.id).where(table.digest == digest))
     if found is not None:
         return int(found)
-    return _insert(connection, table, msgspec.to_builtins(value) | {"digest": digest} | extra)
+    return _insert(connection, table, flat(value) | {"digest": digest} | extra)
 
 
 def _upsert_workload(connection: sa.Connection, workload: Workload) -> None:
-    row = msgspec.to_builtins(workload)
+    row = flat(workload)
     here = (WorkloadRecord.id == workload.id, WorkloadRecord.version == workload.version)
     if connection.scalar(sa.select(sa.func.count()).select_from(WorkloadRecord).where(*here)):
         # An older program knows fewer facts: what it does not say stays as a newer one has said it.

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 
-from metalmark_db import queries, store
+from metalmark_db import document, queries, store
 from metalmark_db.calibrations import with_calibrations
-from metalmark_db.record import Run, Workload
+from metalmark_db.record import Workload
 from metalmark_db.rows import Calibration, ResultRow, WorkloadRow
 from metalmark_db.words import Task
 
@@ -32,7 +32,7 @@ COUNTED = {
 @pytest.fixture
 def recorded(engine: sa.Engine) -> list[ResultRow]:
     """The rows of a run that was measured on an H200."""
-    run = msgspec.json.decode(RUN.read_bytes(), type=Run)
+    run = document.decode(RUN.read_bytes()).run
     names = {case.workload for case in run.cases}
     run_id = store.begin_run(engine, run.head, [COUNTED.get(name) or facts(name, flops=1e9) for name in names])
     for case in run.cases:

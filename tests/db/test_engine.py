@@ -5,15 +5,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
 from metalmark_db import migrate, queries
+from metalmark_db.columns import flat
 from metalmark_db.engine import database_url, load_published, open_database
 from metalmark_db.errors import DatabaseProblem, DataProblem
+from metalmark_db.identity import fields_digest
 from metalmark_db.models import Base
+from metalmark_db.record import RunHead
 
 
 def test_an_empty_place_becomes_a_database_with_the_published_figures(tmp_path: Path) -> None:
@@ -39,7 +43,7 @@ def test_foreign_keys_are_enforced_and_the_journal_is_a_wal(engine: sa.Engine) -
         )
 
 
-@pytest.mark.parametrize("revision", ["0001", "0002", "0003", "0004", "0005", "0006"])
+@pytest.mark.parametrize("revision", ["0001", "0002", "0003", "0004", "0005", "0006", "0007"])
 def test_an_older_database_is_migrated_and_keeps_its_runs(tmp_path: Path, revision: str) -> None:
     path = tmp_path / "old.sqlite"
     old = sa.create_engine(f"sqlite:///{path}")
@@ -194,3 +198,32 @@ def test_malformed_figures_are_refused_and_the_database_keeps_the_good_ones(engi
 
 def test_reloading_the_same_figures_writes_nothing(engine: sa.Engine) -> None:
     assert load_published(engine) is False
+
+
+def test_digests_of_machines_and_software_are_made_anew_without_what_is_unknown(tmp_path: Path, head: RunHead) -> None:
+    """A run of today finds the rows of the database that an older Metalmark wrote."""
+    path = tmp_path / "old.sqlite"
+    old = sa.create_engine(f"sqlite:///{path}")
+    migrate.to_newest(old, "old", "0007")
+    with old.begin() as connection:
+        for table, value in (("machines", head.machine), ("software", head.software)):
+            row = flat(value)
+            names = ", ".join(row)
+            texts = [msgspec.json.encode(one).decode() if isinstance(one, list | tuple | dict) else one for one in row.values()]
+            marks = ", ".join("?" * len(row))
+            for digest in ("old", "older"):  # told apart by what one of them could not know
+                connection.exec_driver_sql(
+                    f"INSERT INTO {table} (digest, {names}) VALUES ('{digest}', {marks})",  # noqa: S608
+                    tuple(texts),
+                )
+    old.dispose()
+    engine = open_database(str(path))
+    with engine.connect() as connection:
+        for table, value in (("machines", head.machine), ("software", head.software)):
+            digests = connection.exec_driver_sql(f"SELECT digest FROM {table} ORDER BY id").scalars().all()  # noqa: S608
+            assert digests == [fields_digest(value), "older"]
+        assert connection.exec_driver_sql("SELECT DISTINCT torch_minor, os_major FROM software").all() == [
+            ("2.14", "macOS 26")
+        ]
+        assert connection.exec_driver_sql("SELECT DISTINCT bin FROM machines").all() == [("10-core CPU, 10-core GPU",)]
+    engine.dispose()

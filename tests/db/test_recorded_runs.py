@@ -3,21 +3,20 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
 import pytest
 import sqlalchemy as sa
 
-from metalmark_db import queries, store
-from metalmark_db.record import Conditions, Round, Run, Workload
+from metalmark_db import document, queries, store
+from metalmark_db.record import Conditions, Round, Run
 from metalmark_db.stats import summarize, sustained_ratio
-from metalmark_db.words import Mode, Outcome, Precision, Task
+from metalmark_db.words import Mode, Outcome, Precision
 
 RUNS = sorted((Path(__file__).parents[1] / "data" / "runs").glob("*.json"))
 
 
 def read(path: Path) -> Run:
     """The run in a file."""
-    return msgspec.json.decode(path.read_bytes(), type=Run)
+    return document.decode(path.read_bytes()).run
 
 
 def test_there_are_recorded_runs() -> None:
@@ -47,14 +46,8 @@ def test_every_case_has_samples_a_right_output_and_its_evidence(path: Path) -> N
 
 @pytest.mark.parametrize("path", RUNS, ids=lambda path: path.stem)
 def test_a_run_goes_into_the_database_and_comes_out_the_same(engine: sa.Engine, path: Path) -> None:
-    run = read(path)
-    facts = [
-        Workload(
-            id=name, version=version, title=name, source="x", task=Task.OPERATION, batch=1, input_shape="1",
-            item="call", items_per_iteration=1,
-        )
-        for name, version in {(case.workload, case.version) for case in run.cases}
-    ]  # fmt: skip
+    told = document.decode(path.read_bytes())
+    run, facts = told.run, told.workloads
     run_id = store.begin_run(engine, run.head, facts)
     for case in run.cases:
         store.save_case(engine, run_id, case)

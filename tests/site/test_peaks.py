@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from metalmark_db import store
-from metalmark_db.record import Run, Workload
+from metalmark_db import document, store
+from metalmark_db.record import Workload
 from metalmark_db.rows import ResultRow
 from metalmark_db.words import Task
 from metalmark_site.content import chips, peaks
@@ -23,7 +23,7 @@ RUN = Path(__file__).parents[1] / "data" / "runs" / "h200-standard.json"
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Facts]:
     """The facts of a database with a run that was measured on an H200."""
     engine = store.open_database(f"sqlite:///{tmp_path_factory.mktemp('h200') / 'h200.sqlite'}")
-    run = msgspec.json.decode(RUN.read_bytes(), type=Run)
+    run = document.decode(RUN.read_bytes()).run
     number = store.begin_run(engine, run.head, [facts(name) for name in sorted({case.workload for case in run.cases})])
     for case in run.cases:
         store.save_case(engine, number, case)

@@ -1,5 +1,7 @@
 """Spellings of chips, the mapping of published workloads, digests of documents, and what is said of many runs."""
 
+import hashlib
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -35,6 +37,8 @@ def upgrade() -> None:
     _create_aggregate("cells", _cell_keys())
     _tell_of_machines()
     _tell_of_software()
+    for table in ("machines", "software"):
+        _digest_anew(table)
 
 
 def _add(table: str, columns: list[sa.Column[Any]]) -> None:
@@ -231,3 +235,28 @@ def _tell_of_software() -> None:
             system = f"macOS {major[1]}"
         told = {"torch_minor": minor[1] if minor else None, "os_major": system}
         connection.execute(table.update().where(table.c.id == row["id"]).values(**told))
+
+
+def _digest_anew(table: str) -> None:
+    """Digests leave out what is unknown from now on, so that a field that comes later changes none.
+
+    Rows that were told apart by a field that one of them could not know stay two rows, and one its old digest.
+    """
+    connection = op.get_bind()
+    told = {"id", "machine_id", "digest", "bin", "torch_minor", "os_major"}
+    rows = connection.execute(sa.text(f"SELECT * FROM {table} ORDER BY id")).mappings().all()  # noqa: S608 - two names
+    lists = ("tier_counts", "cpu_tiers", "torch_build", "environment")
+    flags = ("virtual", "rosetta", "torch_debug")
+    taken = {row["digest"] for row in rows}
+    for row in rows:
+        known = {name: value for name, value in row.items() if name not in told and value is not None}
+        known |= {name: json.loads(known[name]) for name in lists if isinstance(known.get(name), str)}
+        known |= {name: bool(known[name]) for name in flags if name in known}
+        if not known.get("environment", True):
+            del known["environment"]
+        text = json.dumps(known, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        if digest not in taken:
+            taken.add(digest)
+            changed = sa.text(f"UPDATE {table} SET digest = :digest WHERE id = :id")  # noqa: S608
+            connection.execute(changed, {"digest": digest, "id": row["id"]})
