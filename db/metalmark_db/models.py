@@ -2,7 +2,6 @@
 
 from typing import Any, ClassVar
 
-import sqlalchemy as sa
 from msgspec import Struct
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, Integer, MetaData, Text, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
@@ -20,7 +19,6 @@ _NAMES = {
     "pk": "pk_%(table_name)s",
 }
 _KEY = BigInteger().with_variant(Integer(), "sqlite")
-_WAITING = sa.text("NOT summarized")
 
 
 class Base(DeclarativeBase):
@@ -84,7 +82,6 @@ class RunRecord(Base, fields_of=RunHead, leave_out=("machine", "software", "cond
     __table_args__ = (
         one_of("effort", Effort),
         Index("uq_runs_digest", "digest", unique=True),
-        Index("ix_runs_waiting", "id", sqlite_where=_WAITING, postgresql_where=_WAITING),
     )
     id: Mapped[int] = mapped_column(_KEY, primary_key=True)
     machine_id: Mapped[int] = mapped_column(ForeignKey("machines.id"), index=True, comment="Row in machines")
@@ -94,9 +91,6 @@ class RunRecord(Base, fields_of=RunHead, leave_out=("machine", "software", "cond
     finished: Mapped[bool] = mapped_column(default=False, comment="Whether the run came to its end")
     digest: Mapped[str | None] = mapped_column(Text, comment="Digest of the run's document; null until a sitting ended")
     handle: Mapped[str | None] = mapped_column(Text, comment="Whom to credit, where the document names somebody")
-    summarized: Mapped[bool] = mapped_column(
-        default=False, server_default=sa.false(), comment="Whether the tables summary and cells count all of its cases"
-    )
 
 
 class WorkloadRecord(Base, fields_of=Workload):
@@ -138,6 +132,14 @@ class RoundRecord(Base, fields_of=Round):
     __table_args__ = (UniqueConstraint("case_id", "number"),)
     id: Mapped[int] = mapped_column(_KEY, primary_key=True)
     case_id: Mapped[int] = mapped_column(ForeignKey("cases.id", ondelete="CASCADE"), comment="Row in cases")
+
+
+class TouchedRecord(Base):
+    """Runs that have changed since summary and cells were made; a row for every change, so that none is lost."""
+
+    __tablename__ = "touched"
+    id: Mapped[int] = mapped_column(_KEY, primary_key=True)
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), comment="Row in runs")
 
 
 class SourceRecord(Base):

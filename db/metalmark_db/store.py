@@ -11,7 +11,16 @@ from .derived import bin_of, os_major, torch_minor
 from .engine import open_database
 from .identity import fields_digest, machine_id
 from .load import load_cases, load_head
-from .models import CaseRecord, ConditionsRow, MachineRow, RoundRecord, RunRecord, SoftwareRow, WorkloadRecord
+from .models import (
+    CaseRecord,
+    ConditionsRow,
+    MachineRow,
+    RoundRecord,
+    RunRecord,
+    SoftwareRow,
+    TouchedRecord,
+    WorkloadRecord,
+)
 from .record import Case, Conditions, Machine, RunHead, Software, Workload
 from .stats import summarize
 from .words import Outcome
@@ -50,7 +59,7 @@ def save_case(engine: sa.Engine, run_id: int, case: Case) -> None:
     """Store a case with all its rounds so far, in one transaction; an earlier state of it is replaced."""
     with _write(engine) as connection:
         _put_case(connection, run_id, case)
-        connection.execute(sa.update(RunRecord).where(RunRecord.id == run_id).values(summarized=False))
+        connection.execute(sa.insert(TouchedRecord).values(run_id=run_id))
 
 
 def _put_case(connection: sa.Connection, run_id: int, case: Case) -> None:

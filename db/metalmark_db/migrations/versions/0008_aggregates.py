@@ -56,18 +56,16 @@ def _add_runs() -> None:
         [
             _text("digest", "Digest of the run's document; null until a sitting ended"),
             _text("handle", "Whom to credit, where the document names somebody"),
-            sa.Column(
-                "summarized",
-                sa.Boolean(),
-                nullable=False,
-                server_default=sa.false(),
-                comment="Whether the tables summary and cells count all of its cases",
-            ),
         ],
     )
-    waiting = sa.text("NOT summarized")
     op.create_index("uq_runs_digest", "runs", ["digest"], unique=True)
-    op.create_index("ix_runs_waiting", "runs", ["id"], sqlite_where=waiting, postgresql_where=waiting)
+    op.create_table(
+        "touched",
+        sa.Column("id", _INTEGER, nullable=False),
+        sa.Column("run_id", _INTEGER, nullable=False, comment="Row in runs"),
+        sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name=op.f("fk_touched_run_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_touched")),
+    )
 
 
 def _add_published() -> None:

@@ -1,0 +1,138 @@
+"""The tables ``summary`` and ``cells``: filled by one function on both engines, for what has changed.
+
+Their definition for people are the views ``summary_view`` and ``cells_view``, which a test holds them against. A unit of
+work is one workload on one chip: all its rows are made anew together, in a transaction of their own. What has changed
+stands in ``touched`` until it is done, so that a program that dies leaves it to the next one.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from statistics import median
+from typing import Any
+
+import sqlalchemy as sa
+
+from . import views
+from .aggregates import CELL_KEY, SUMMARY_KEY, VALUES
+from .models import AliasRecord, CaseRecord, CellRecord, LoadedRecord, RankRecord, SummaryRecord, TouchedRecord
+
+Unit = tuple[str, str]  # chip and workload
+Progress = Callable[[int, int], None]  # units done, units in all
+
+_READ = (*CELL_KEY, "coalesce(reporter, configuration)", "started_at", "median_s", "low_s", "high_s")
+_COLUMNS = ", ".join((*_READ, '"interval"', "speedup"))
+_RANKED = CELL_KEY.index("ranked")
+_LOCK = 6_072_201  # any number: what PostgreSQL's advisory lock of these tables is called by
+
+
+def refresh(engine: sa.Engine, progress: Progress = lambda _done, _all: None) -> int:
+    """Bring both tables up to date; how many workloads on chips that took."""
+    with engine.connect() as connection:
+        edition = _edition(connection)
+        anew = connection.scalar(sa.select(LoadedRecord.digest).where(LoadedRecord.name == "summary")) != edition
+        touched = list(connection.execute(sa.select(TouchedRecord.id, TouchedRecord.run_id)))
+        if not touched and not anew:
+            return 0
+        aliases = {row.spelling: row.chip for row in connection.execute(sa.select(AliasRecord.__table__))}
+        ranks = {row.count: (row.low, row.high) for row in connection.execute(sa.select(RankRecord.__table__))}
+        units = _units(connection, aliases, None if anew else {run for _, run in touched})
+    for number, unit in enumerate(units, start=1):
+        with engine.execution_options(metalmark_write=True).begin() as connection:
+            _make(connection, unit, aliases, ranks)
+        progress(number, len(units))
+    with engine.execution_options(metalmark_write=True).begin() as connection:
+        for some in _parts([one for one, _ in touched]):
+            connection.execute(sa.delete(TouchedRecord).where(TouchedRecord.id.in_(some)))
+        if anew:
+            connection.execute(sa.delete(LoadedRecord).where(LoadedRecord.name == "summary"))
+            connection.execute(sa.insert(LoadedRecord), {"name": "summary", "digest": edition})
+    return len(units)
+
+
+def _edition(connection: sa.Connection) -> str:
+    """What the tables depend on besides the runs: the wording of the views, and the spellings of chips."""
+    published = connection.scalar(sa.select(LoadedRecord.digest).where(LoadedRecord.name == "published"))
+    return f"{views.edition()} {published}"
+
+
+def _units(connection: sa.Connection, aliases: dict[str, str], runs: set[int] | None) -> list[Unit]:
+    """The chips and workloads of some runs; of all of them, and of what is in the tables, for None."""
+    case = sa.select(CaseRecord.__table__.c.device_chip, CaseRecord.__table__.c.workload).distinct()
+    if runs is None:
+        wanted = [case, *(sa.select(table.c.chip, table.c.workload).distinct() for table in (_SUMMARY, _CELLS))]
+    else:
+        wanted = [case.where(CaseRecord.run_id.in_(some)) for some in _parts(sorted(runs))]
+    found = {tuple(row) for statement in wanted for row in connection.execute(statement)}
+    return sorted({(aliases.get(chip, chip), workload) for chip, workload in found if chip is not None})
+
+
+def _make(connection: sa.Connection, unit: Unit, aliases: dict[str, str], ranks: dict[int, tuple[int, int]]) -> None:
+    """Put the rows of one workload on one chip in place of those that are there."""
+    chip, workload = unit
+    if connection.dialect.name == "postgresql":  # two programs must not make the same rows at once
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+    spellings = [chip, *(spelling for spelling, name in aliases.items() if name == chip)]
+    statement = sa.text(
+        f"SELECT {_COLUMNS} FROM results WHERE workload = :workload AND device_chip IN :spellings"  # noqa: S608
+    ).bindparams(sa.bindparam("spellings", expanding=True))
+    rows = connection.execute(statement, {"workload": workload, "spellings": spellings}).all()
+    for table, key, those in (
+        (_CELLS, CELL_KEY, rows),
+        (_SUMMARY, SUMMARY_KEY, [row for row in rows if row[_RANKED]]),
+    ):
+        connection.execute(sa.delete(table).where(table.c.chip == chip, table.c.workload == workload))
+        made = [dict(zip((*key, *VALUES), one, strict=True)) for one in aggregated(those, len(key), ranks)]
+        if made:
+            connection.execute(sa.insert(table), made)
+
+
+def aggregated(rows: Iterable[Sequence[Any]], key: int, ranks: dict[int, tuple[int, int]]) -> Iterable[tuple[Any, ...]]:
+    """The rows of a table of aggregates: the first ``key`` columns of a group, and what its cases say together.
+
+    ``rows`` are keyed by CELL_KEY, of which the keys of both tables are the beginning; then come the computer, the start
+    of the run, the median, the ends of its interval, its kind and the speed-up.
+    """
+    groups: defaultdict[tuple[Any, ...], list[Sequence[Any]]] = defaultdict(list)
+    for row in rows:
+        groups[tuple(row[:key])].append(row[len(CELL_KEY) :])
+    for name, cases in groups.items():
+        yield *name, *_said(cases, ranks)
+
+
+def _said(cases: Sequence[Sequence[Any]], ranks: dict[int, tuple[int, int]]) -> tuple[Any, ...]:
+    """The values of a group, in the order of VALUES."""
+    times: defaultdict[str, list[float]] = defaultdict(list)
+    gains: defaultdict[str, list[float]] = defaultdict(list)
+    for who, _, time, _, _, _, gain in cases:
+        if time is not None:
+            times[who].append(time)
+        if gain is not None:
+            gains[who].append(gain)
+    ordered = sorted(map(median, times.values()))
+    if len(cases) == 1:
+        _, newest, _, low, high, interval, _ = cases[0]
+    else:
+        newest = max(case[1] for case in cases)
+        low, high, interval = _spread(ordered, [case[2] for case in cases if case[2] is not None], ranks)
+    centre = median(ordered) if ordered else None
+    speedup = median(map(median, gains.values())) if gains else None
+    return len({case[0] for case in cases}), len(cases), centre, low, high, interval, speedup, newest
+
+
+def _spread(
+    ordered: Sequence[float], every: Sequence[float], ranks: dict[int, tuple[int, int]]
+) -> tuple[float | None, float | None, str | None]:
+    """The interval of the median of several runs: by ranks from six computers on, else from the fastest to the slowest."""
+    if not every:
+        return None, None, None
+    if len(ordered) in ranks:
+        low, high = ranks[len(ordered)]
+        return ordered[low - 1], ordered[high - 1], "machines"
+    return min(every), max(every), "range"
+
+
+def _parts(values: Sequence[int], size: int = 1000) -> Iterable[Sequence[int]]:
+    return (values[start : start + size] for start in range(0, len(values), size))
+
+
+_SUMMARY, _CELLS = SummaryRecord.__table__, CellRecord.__table__
