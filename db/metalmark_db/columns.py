@@ -42,6 +42,11 @@ def record_of(hint: Any) -> type[Struct] | None:
     return plain if isinstance(plain, type) and issubclass(plain, Struct) else None
 
 
+def plain_type(hint: Any) -> Any:
+    """The bare type of a field, without its definition and without None."""
+    return _unwrap(hint)[0]
+
+
 def flat(value: Struct, *, leave_out: Collection[str] = ()) -> dict[str, Any]:
     """The row of a record: what ``columns_of`` has a column for."""
     row: dict[str, Any] = {}

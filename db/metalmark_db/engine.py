@@ -1,8 +1,10 @@
 """Opening the database: where it lies, created and migrated, with the published figures in it."""
 
+import contextlib
 import os
 import sqlite3
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +83,16 @@ def open_database(given: str | None = None, *, create: bool = True) -> sa.Engine
             f"{name} needs the package '{error.name}'. Install it with: pip install 'metalmark[postgres]'"
         ) from error
     return engine
+
+
+@contextlib.contextmanager
+def opened(given: str | None = None, *, create: bool = True) -> Iterator[sa.Engine]:
+    """As ``open_database``, for as long as a command works; its connections are closed at the end."""
+    engine = open_database(given, create=create)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
 
 
 def unreadable(name: str, error: BaseException) -> DatabaseProblem:

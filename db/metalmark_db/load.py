@@ -5,8 +5,8 @@ from msgspec import Struct
 
 from .columns import unflat
 from .errors import UsageProblem
-from .models import CaseRecord, ConditionsRow, MachineRow, RoundRecord, RunRecord, SoftwareRow
-from .record import Case, Conditions, Machine, Round, RunHead, Software
+from .models import CaseRecord, ConditionsRow, MachineRow, RoundRecord, RunRecord, SoftwareRow, WorkloadRecord
+from .record import Case, Conditions, Machine, Round, Run, RunHead, Software, Workload
 
 
 def load_head(engine: sa.Engine, run_id: int) -> RunHead:
@@ -49,3 +49,23 @@ def load_cases(engine: sa.Engine, run_id: int) -> tuple[Case, ...]:
         for row in connection.execute(of_cases).mappings():
             samples[row["case_id"]].append(unflat(Round, row))
     return tuple(unflat(Case, row, elsewhere={"rounds": tuple(samples[row["id"]])}) for row in rows)
+
+
+def load_run(engine: sa.Engine, run_id: int) -> tuple[Run, tuple[Workload, ...]]:
+    """A run with all its samples, and the facts of the workloads that it names.
+
+    Raises:
+        UsageProblem: there is no such run.
+    """
+    head, cases = load_head(engine, run_id), load_cases(engine, run_id)
+    runs, states, facts = RunRecord.__table__, ConditionsRow.__table__, WorkloadRecord.__table__
+    used = {case.workload for case in cases}
+    with engine.connect() as connection:
+        run = connection.execute(sa.select(runs).where(runs.c.id == run_id)).mappings().one()
+        after = (
+            connection.execute(sa.select(states).where(states.c.id == run["conditions_after_id"])).mappings().first()
+        )
+        known = connection.execute(sa.select(facts).where(facts.c.id.in_(used))).mappings().all()
+    conditions = None if after is None else unflat(Conditions, after)
+    whole = Run(head=head, conditions_after=conditions, finished=bool(run["finished"]), cases=cases)
+    return whole, tuple(unflat(Workload, row) for row in known)

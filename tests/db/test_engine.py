@@ -209,7 +209,10 @@ def test_digests_of_machines_and_software_are_made_anew_without_what_is_unknown(
         for table, value in (("machines", head.machine), ("software", head.software)):
             row = flat(value)
             names = ", ".join(row)
-            texts = [msgspec.json.encode(one).decode() if isinstance(one, list | tuple | dict) else one for one in row.values()]
+            texts = [
+                msgspec.json.encode(one).decode() if isinstance(one, list | tuple | dict) else one
+                for one in row.values()
+            ]
             marks = ", ".join("?" * len(row))
             for digest in ("old", "older"):  # told apart by what one of them could not know
                 connection.exec_driver_sql(

@@ -1,0 +1,57 @@
+"""A whole run into the database at once, as fast as the drivers take rows."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+
+from .document import Document
+from .models import CaseRecord, RunRecord, TouchedRecord
+from .packing import Packer, Row, insert_many
+from .record import Case, Round, Workload
+from .stats import Summary, summarize
+from .store import CASE_KEY, put_conditions, put_head, put_workload
+from .words import Outcome
+
+_CASE, _ROUND = Packer(Case, leave_out=("rounds",)), Packer(Round)
+_SUMMARY = ("median_s", "low_s", "high_s", "interval", "samples")
+_NOTHING: Row = [None, None, None, None, 0]
+
+
+def put_document(connection: sa.Connection, document: Document, workloads: Iterable[Workload]) -> int:
+    """Number of the new run of a document; ``workloads`` are those whose facts are to be written.
+
+    Every statistic is computed anew from the raw samples.
+    """
+    run = document.run
+    for workload in workloads:
+        put_workload(connection, workload)
+    after = None if run.conditions_after is None else put_conditions(connection, run.conditions_after)
+    more = {"conditions_after_id": after, "finished": run.finished, "digest": document.digest}
+    run_id = put_head(connection, run.head, more | {"handle": document.handle})
+    cases = [[run_id, *_said(case), *_CASE.row(case)] for case in run.cases]
+    insert_many(connection, "cases", ("run_id", *_SUMMARY, *_CASE.names), cases)
+    numbers = _numbers(connection, run_id)
+    rounds = [[numbers[case.key], *_ROUND.row(one)] for case in run.cases for one in case.rounds]
+    insert_many(connection, "rounds", ("case_id", *_ROUND.names), rounds)
+    connection.execute(sa.insert(TouchedRecord).values(run_id=run_id))
+    return run_id
+
+
+def find_run(connection: sa.Connection, digest: str) -> int | None:
+    """Number of the run with this document, if there is one."""
+    found: int | None = connection.scalar(sa.select(RunRecord.id).where(RunRecord.digest == digest))
+    return found
+
+
+def _said(case: Case) -> Row:
+    summary: Summary | None = summarize(case.rounds) if case.outcome is Outcome.OK else None
+    if summary is None:
+        return _NOTHING
+    return [summary.median_s, summary.low_s, summary.high_s, summary.interval, summary.samples]
+
+
+def _numbers(connection: sa.Connection, run_id: int) -> dict[Any, int]:
+    table = CaseRecord.__table__.c
+    statement = sa.select(table.id, *(table[name] for name in CASE_KEY)).where(table.run_id == run_id)
+    return {tuple(key): number for number, *key in connection.execute(statement)}

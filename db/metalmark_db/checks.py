@@ -1,0 +1,81 @@
+"""What has to hold of a document before it may enter a database, beyond the types of its fields."""
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+from .document import Document
+from .record import Case, Moment, Workload
+from .words import Outcome
+
+# What makes two definitions of a workload different work, or another rate of the same time.
+FACTS = ("task", "batch", "input_shape", "items_per_iteration", "flops_per_iteration", "bytes_per_iteration")
+_BIGGEST = 2**63 - 1  # what a column holds
+_EARLY = timedelta(days=1)  # clocks of computers differ
+
+Known = Mapping[tuple[str, int], Workload]
+
+
+def problems(document: Document, known: Known) -> list[str]:
+    """Why the document cannot be taken, or nothing; ``known`` are the workloads of the database."""
+    return [text for check in _CHECKS for text in check(document, known)]
+
+
+def _start(document: Document, _known: Known) -> Iterator[str]:
+    text = document.run.head.started_at
+    try:
+        start = datetime.fromisoformat(text)
+    except ValueError:
+        yield f"run.head.started_at is {text!r}, and no time in ISO 8601"
+        return
+    if start.utcoffset() != timedelta(0):
+        yield f"run.head.started_at is {text!r}, and not in UTC (+00:00)"
+    elif start > datetime.now(UTC) + _EARLY:
+        yield f"run.head.started_at is {text!r}, which has yet to come"
+
+
+def _cases(document: Document, _known: Known) -> Iterator[str]:
+    if not document.run.cases:
+        yield "run.cases is empty: nothing was measured"
+    seen = set()
+    for place, case in enumerate(document.run.cases):
+        where = f"run.cases[{place}] ({case.workload} on {case.device}, {case.precision.value} {case.mode.value})"
+        if case.key in seen:
+            yield f"{where} is there twice"
+        seen.add(case.key)
+        yield from (f"{where} {text}" for text in _case(case))
+
+
+def _case(case: Case) -> Iterator[str]:
+    numbers = [one.number for one in case.rounds]
+    if any(later <= earlier for earlier, later in pairwise(numbers)):
+        yield "has its rounds out of order, or one twice"
+    if case.outcome is Outcome.OK and not any(one.block_ns for one in case.rounds):
+        yield "is ok and has no samples"
+    if case.conditions == Moment():
+        yield "has conditions that say nothing: leave them out"
+    if any(one.block_ns and max(one.block_ns) > _BIGGEST for one in case.rounds):
+        yield "has a time that no clock shows"
+
+
+def _workloads(document: Document, known: Known) -> Iterator[str]:
+    told = {(one.id, one.version): one for one in document.workloads}
+    if len(told) != len(document.workloads):
+        yield "workloads has one of them twice"
+    for key in dict.fromkeys((case.workload, case.version) for case in document.run.cases):
+        name = f"{key[0]} version {key[1]}"
+        here, there = told.get(key), known.get(key)
+        if here is None and there is None:
+            yield f"workloads says nothing of {name}, and neither does the database"
+        elif here is not None and there is not None:
+            yield from _differences(name, here, there)
+
+
+def _differences(name: str, here: Workload, there: Workload) -> Iterator[str]:
+    for fact in FACTS:
+        new, old = getattr(here, fact), getattr(there, fact)
+        if new is not None and old is not None and new != old:
+            yield f"workloads says that {fact} of {name} is {new}; the database knows {old}"
+
+
+_CHECKS: tuple[Callable[[Document, Known], Iterator[str]], ...] = (_start, _cases, _workloads)
