@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "fingerprint": ("metalmark_collector.commands.fingerprint:fingerprint", "Show what is known of this machine."),
     "explain": ("metalmark_collector.commands.explain:explain", "Say what an error text means and what helps."),
     "show": ("metalmark_db.commands.show:show", "Show a stored run."),
+    "compare": ("metalmark_db.commands.compare:compare_command", "Compare chips, machines or runs, like with like."),
     "ingest": ("metalmark_db.commands.ingest:ingest_command", "Put documents of runs into the database."),
     "query": ("metalmark_db.commands.query:query", "Ask the database in SQL, read-only."),
     "forget-reporter": (

@@ -12,10 +12,10 @@ import platformdirs
 import sqlalchemy as sa
 from sqlalchemy.engine import URL, make_url
 
-from . import migrate, published
+from . import migrate, names, published
 from .data import data
 from .errors import DatabaseProblem
-from .models import ChipRecord, LoadedRecord, PublishedRecord, SourceRecord
+from .models import AliasRecord, ChipRecord, LoadedRecord, MappingRecord, PublishedRecord, SourceRecord
 
 _AGAIN_S = 0.02
 _BUSY_MS = 30_000  # another process may be migrating or storing a case
@@ -117,10 +117,13 @@ def load_published(engine: sa.Engine, folder: Path | None = None) -> bool:
     with engine.connect() as connection:
         if connection.scalar(loaded) == edition:
             return False
+    chips, mapping = published.read_chips(folder), names.read_mapping(folder)
     tables: tuple[tuple[type[Any], list[dict[str, Any]]], ...] = (
         (SourceRecord, published.read_sources(folder)),
-        (ChipRecord, published.read_chips(folder)),
-        (PublishedRecord, published.read_results(folder)),
+        (ChipRecord, chips),
+        (AliasRecord, names.read_aliases(folder, chips)),
+        (MappingRecord, mapping),
+        (PublishedRecord, names.counterparts(published.read_results(folder), mapping)),
     )
     with engine.execution_options(metalmark_write=True).begin() as connection:
         for table, _ in reversed(tables):

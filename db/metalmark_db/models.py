@@ -238,6 +238,7 @@ class MappingRecord(Base):
     input_shape: Mapped[str | None] = mapped_column(Text, comment="Null stands for any shape")
     batch_size: Mapped[int | None] = mapped_column(comment="Null stands for any batch")
     precision: Mapped[str | None] = mapped_column(Text, comment="Null stands for any precision")
+    device: Mapped[str | None] = mapped_column(Text, comment="Null stands for any device")
     workload: Mapped[str | None] = mapped_column(Text, comment="Our workload; null where there is no counterpart")
     version: Mapped[int | None]
     mode: Mapped[str | None] = mapped_column(Text)

@@ -1,17 +1,17 @@
 """The published figures, read from db/published and checked line by line."""
 
-import csv
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+import re
 from pathlib import Path
 from typing import Any
 
 from .data import data
 from .errors import DataProblem
+from .reading import Columns, lines, maybe, number, one_of, read_bytes, text
 from .words import PUBLISHED_OUTCOMES
 
-FILES = ("sources.json", "results.csv", "chips.csv")
+FILES = ("sources.json", "results.csv", "chips.csv", "aliases.csv", "mapping.csv")
 
 # Seconds of one iteration from the printed value and the batch; metrics that are missing here
 # (a whole epoch, TFLOP/s, a speed-up) do not tell the time of one iteration.
@@ -25,6 +25,9 @@ _PER_ITERATION: dict[str, float] = {
     "ms_per_1000_iters": 1e-6,
     "ms_per_10000_iters": 1e-7,
 }
+_PRODUCT = re.compile(r"([0-9]{1,6})x([0-9]{1,6}) ([0-9]{1,6})x([0-9]{1,6})")
+# Sources that print so few digits that short times come out as zero: 0.00 ms is anything under 0.005 ms.
+_ROUNDED = {("mlx_benchmark", "ms_per_iter"): 0.005e-3}
 _PER_SECOND = ("images_per_s", "samples_per_s")
 METRICS = {
     *_PER_ITERATION,
@@ -50,7 +53,7 @@ def digest(folder: Path | None = None) -> str:
     folder = folder or data("published")
     sha = hashlib.sha256()
     for name in FILES:
-        sha.update(_bytes(folder / name))
+        sha.update(read_bytes(folder / name))
     return sha.hexdigest()
 
 
@@ -58,7 +61,7 @@ def read_sources(folder: Path) -> list[dict[str, Any]]:
     """Rows of the table ``sources``; notes become one line of text each."""
     path = folder / "sources.json"
     try:
-        entries = json.loads(_bytes(path))
+        entries = json.loads(read_bytes(path))
         return [_source(key, entry) for key, entry in entries.items()]
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise DataProblem(f"{path} is no table of sources: {error!r}. Restore it from the repository.") from error
@@ -71,9 +74,8 @@ def read_results(folder: Path) -> list[dict[str, Any]]:
         DataProblem: names the file, the line, the column and what stands there.
     """
     rows = []
-    for line, row in _lines(folder / "results.csv", _RESULT_COLUMNS):
-        checked = _convert(folder / "results.csv", line, row, _RESULT_COLUMNS)
-        rows.append(checked | {"id": line - 1, "seconds": _seconds(checked)})
+    for line, row in lines(folder / "results.csv", _RESULT_COLUMNS):
+        rows.append(row | {"id": line - 1, "seconds": _seconds(row), "under_s": _under(row)})
     return rows
 
 
@@ -81,9 +83,8 @@ def read_chips(folder: Path) -> list[dict[str, Any]]:
     """Rows of the table ``chips``, in the order of the file."""
     path = folder / "chips.csv"
     rows = []
-    for number, (line, row) in enumerate(_lines(path, _CHIP_COLUMNS), start=1):
-        checked = _convert(path, line, row, _CHIP_COLUMNS)
-        rows.append({_CHIP_NAMES.get(name, name): value for name, value in checked.items()} | {"id": number})
+    for place, (_, row) in enumerate(lines(path, _CHIP_COLUMNS), start=1):
+        rows.append({_CHIP_NAMES.get(name, name): value for name, value in row.items()} | {"id": place})
     return rows
 
 
@@ -97,111 +98,69 @@ def _seconds(row: dict[str, Any]) -> float | None:
         return 1 / float(value)
     if metric in _PER_SECOND and batch:
         return float(batch / value)
+    if metric == "tflops":
+        return _product_s(row["workload"], row["input_shape"], value)
     return None
 
 
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise DataProblem(f"{path} cannot be read ({error.strerror}). Restore the file from the repository.") from error
+def _product_s(workload: str, shape: str | None, tflops: float) -> float | None:
+    """The time of a product of matrices whose rate is known: 2 n k m operations for n x k by k x m."""
+    found = _PRODUCT.fullmatch(shape or "")
+    if workload != "op/matmul" or found is None or found[2] != found[3]:
+        return None
+    return 2 * int(found[1]) * int(found[2]) * int(found[4]) / tflops / 1e12
 
 
-def _lines(path: Path, columns: dict[str, Callable[[str], Any]]) -> Iterator[tuple[int, dict[str, str]]]:
-    try:
-        text = _bytes(path).decode("utf-8")
-        reader = csv.DictReader(text.splitlines(keepends=True), strict=True)
-        missing = set(columns) - set(reader.fieldnames or ())
-        if missing:
-            raise DataProblem(f"{path} lacks the columns {', '.join(sorted(missing))}. Line 1 names the columns.")
-        for row in reader:
-            if None in row or None in row.values():
-                raise DataProblem(f"{path}, line {reader.line_num}: not as many fields as in line 1.")
-            yield reader.line_num, row
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise DataProblem(f"{path} is not a readable CSV file in UTF-8: {error}.") from error
-
-
-def _convert(path: Path, line: int, row: dict[str, str], columns: dict[str, Callable[[str], Any]]) -> dict[str, Any]:
-    converted = {}
-    for name, read in columns.items():
-        try:
-            converted[name] = read(row[name])
-        except (ValueError, KeyError) as error:
-            raise DataProblem(f"{path}, line {line}, column {name}: {row[name]!r} is not allowed there.") from error
-    return converted
-
-
-def _text(field: str) -> str:
-    if not field:
-        raise ValueError(field)
-    return field
-
-
-def _maybe(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    return lambda field: read(field) if field else None
-
-
-def _number(field: str) -> float:
-    value = float(field)
-    if not 0 <= value < float("inf"):
-        raise ValueError(field)
-    return value
-
-
-def _one_of(allowed: set[str]) -> Callable[[str], str]:
-    def read(field: str) -> str:
-        if field not in allowed:
-            raise ValueError(field)
-        return field
-
-    return read
+def _under(row: dict[str, Any]) -> float | None:
+    """What a time lies under that was printed as zero: half of the last printed digit."""
+    rounded = _ROUNDED.get((row["source_id"], row["metric"]))
+    return rounded if row["value"] == 0 and row["outcome"] == "ok" else None
 
 
 def _source(key: str, entry: dict[str, Any]) -> dict[str, Any]:
     notes = entry["notes"]
     lines = [f"{name}: {text}" for name, text in notes.items()] if isinstance(notes, dict) else [str(notes)]
-    named = {name: _text(str(entry[name])) for name in ("author", "title", "date", "licence")}
-    return named | {"id": key, "address": _text(str(entry["where"])), "notes": "\n".join(lines)}
+    named = {name: text(str(entry[name])) for name in ("author", "title", "date", "licence")}
+    return named | {"id": key, "address": text(str(entry["where"])), "notes": "\n".join(lines)}
 
 
-_RESULT_COLUMNS: dict[str, Callable[[str], Any]] = {
-    "source_id": _text,
-    "workload": _text,
-    "model": _text,
-    "task": _one_of({"inference", "train"}),
-    "precision": _maybe(str),
-    "batch_size": _maybe(int),
-    "input_shape": _maybe(str),
-    "device": _maybe(_one_of({"cpu", "mps", "cuda", "mlx_gpu"})),
-    "chip": _text,
-    "cpu_cores": _maybe(int),
-    "gpu_cores": _maybe(int),
-    "memory_gb": _maybe(_number),
-    "os": _maybe(str),
-    "framework": _maybe(str),
-    "framework_version": _maybe(str),
-    "metric": _one_of(METRICS),
-    "value": _maybe(_number),
+_RESULT_COLUMNS: Columns = {
+    "source_id": text,
+    "workload": text,
+    "model": text,
+    "task": one_of({"inference", "train"}),
+    "precision": maybe(str),
+    "batch_size": maybe(int),
+    "input_shape": maybe(str),
+    "device": maybe(one_of({"cpu", "mps", "cuda", "mlx_gpu"})),
+    "chip": text,
+    "cpu_cores": maybe(int),
+    "gpu_cores": maybe(int),
+    "memory_gb": maybe(number),
+    "os": maybe(str),
+    "framework": maybe(str),
+    "framework_version": maybe(str),
+    "metric": one_of(METRICS),
+    "value": maybe(number),
     "outcome": PUBLISHED_OUTCOMES.__getitem__,
-    "note": _maybe(str),
+    "note": maybe(str),
 }
-_CHIP_COLUMNS: dict[str, Callable[[str], Any]] = {
-    "chip": _text,
-    "variant": _text,
-    "cpu_p": _maybe(int),
-    "cpu_e": _maybe(int),
-    "cpu_s": _maybe(int),
-    "gpu_cores": _maybe(int),
-    "mem_bw_gbs": _maybe(_number),
-    "fp32_tflops": _maybe(_number),
-    "fp16_tflops": _maybe(_number),
-    "tf32_tflops": _maybe(_number),
-    "bf16_tflops": _maybe(_number),
-    "low_precision_source": _maybe(str),
-    "memory_options_gb": _maybe(str),
-    "source": _text,
-    "note": _maybe(str),
+_CHIP_COLUMNS: Columns = {
+    "chip": text,
+    "variant": text,
+    "cpu_p": maybe(int),
+    "cpu_e": maybe(int),
+    "cpu_s": maybe(int),
+    "gpu_cores": maybe(int),
+    "mem_bw_gbs": maybe(number),
+    "fp32_tflops": maybe(number),
+    "fp16_tflops": maybe(number),
+    "tf32_tflops": maybe(number),
+    "bf16_tflops": maybe(number),
+    "low_precision_source": maybe(str),
+    "memory_options_gb": maybe(str),
+    "source": text,
+    "note": maybe(str),
 }
 _CHIP_NAMES = {
     "cpu_p": "cpu_performance",

@@ -124,6 +124,24 @@ def agrees(first: Sequence[Round], second: Sequence[Round]) -> bool | None:
     return distance <= t_quantile(len(logs) - 1, CONFIDENCE) * _deviation(logs) * share + _ROUNDING
 
 
+Estimate = tuple[float, float | None, float | None]  # centre, and both ends of its interval where it has one
+
+
+def ratio_interval(above: Estimate, below: Estimate) -> tuple[float, float] | None:
+    """The interval of above/below from the intervals of both, or None where one of them has none.
+
+    On logarithms the ratio is a difference; its ends combine the distances from each centre to its own ends as
+    independent ones add up (MOVER: Donner and Zou, Statistical Methods in Medical Research 21 (2012) 347-359).
+    """
+    (centre, low, high), (other, other_low, other_high) = above, below
+    if low is None or high is None or other_low is None or other_high is None:
+        return None
+    ratio = math.log(centre / other)
+    down = math.hypot(math.log(centre / low), math.log(other_high / other))
+    up = math.hypot(math.log(high / centre), math.log(other / other_low))
+    return math.exp(ratio - down), math.exp(ratio + up)
+
+
 def sustained_ratio(rounds: Sequence[Round], sustained: Sustained) -> float | None:
     """How many times as long an iteration takes at the end of a minute of work as in the short blocks.
 

@@ -108,6 +108,7 @@ def _create_names() -> None:
         _text("input_shape", "Null stands for any shape"),
         sa.Column("batch_size", sa.Integer(), nullable=True, comment="Null stands for any batch"),
         _text("precision", "Null stands for any precision"),
+        _text("device", "Null stands for any device"),
         _text("workload", "Our workload; null where there is no counterpart"),
         sa.Column("version", sa.Integer(), nullable=True),
         _text("mode"),
