@@ -131,8 +131,13 @@ class PublishedRow(Struct, frozen=True, kw_only=True):
     metric: str
     value: float | None
     seconds: float | None  # of one iteration, where the metric tells it
+    under_s: float | None = None  # what a time lies under that was printed as zero
     outcome: str  # our outcomes, or picture_only
     note: str | None
+    ours: str | None = None  # our workload that it can be held beside
+    ours_version: int | None = None
+    ours_mode: str | None = None
+    grade: str | None = None  # how alike they are: same, near or other
 
 
 class SourceRow(Struct, frozen=True, kw_only=True):

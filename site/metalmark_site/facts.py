@@ -82,6 +82,11 @@ class Facts:
         return grouped(self.published, lambda row: row.source_id)
 
     @cached_property
+    def beside(self) -> dict[tuple[str | None, int | None], list[PublishedRow]]:
+        """Our workload and its version -> the published figures that can be held beside it."""
+        return grouped((row for row in self.published if row.ours), lambda row: (row.ours, row.ours_version))
+
+    @cached_property
     def published_by_chip(self) -> dict[str, list[PublishedRow]]:
         """Chip -> the figures published of it."""
         return grouped(self.published, lambda row: row.chip)

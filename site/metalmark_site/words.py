@@ -34,6 +34,7 @@ REASONS = {
     "interrupted": "interrupted",
     "unsynchronized": "the clock stopped before the device had finished",
 }
+GRADES = {"same": "the same work", "near": "near, with a difference", "other": "no counterpart"}
 TASKS = {"inference": "inference", "train": "training", "operation": "operation"}
 
 TIERS = ("", "Pro", "Max", "Ultra")

@@ -83,6 +83,13 @@ def interval(axis: Axis) -> alt.Chart:
     return line.encode(x=across(axis, "low"), x2="high:Q", y=band(LINE_AT), strokeWidth=width)
 
 
+def hollow(axis: Axis, tips: list[alt.Tooltip]) -> alt.Chart:
+    """One rim a figure that somebody else published, in the colour and form of its device."""
+    theirs: alt.Chart = alt.Chart().transform_filter("datum.published")
+    points = theirs.mark_point(filled=False, opacity=1, size=95, strokeWidth=2)
+    return named(points.encode(x=across(axis), y=band(LINE_AT), color=COLOUR, shape=FORM, tooltip=tips), "published")
+
+
 def dots(axis: Axis, tips: list[alt.Tooltip]) -> alt.Chart:
     """One dot a result, in the colour and form of its device; the pointed one stands out."""
     pointed = alt.selection_point(name="pointed", on="pointerover", clear="pointerout", empty=False)

@@ -187,7 +187,7 @@ def _cells(row: PublishedRow) -> tuple[str, ...]:
 def figure_text(row: PublishedRow) -> str:
     """A figure as published; a rounded zero and a failure are said in words."""
     unit = METRICS.get(row.metric, (row.metric, True))[0]
-    if row.value == 0 and row.source_id in ZEROS:
-        return ZEROS[row.source_id]
+    if row.under_s is not None:
+        return f"under {row.under_s * 1e3:g} ms"
     number = f"{units.published(row.value)} {unit}" if row.value is not None else ""
     return number if row.outcome == "ok" else ": ".join(filter(None, (outcome(row.outcome), number)))

@@ -11,7 +11,7 @@ from ..figures import Figure, Plot
 from ..page import Content
 from ..text import Markdown, described, inert, plain
 from ..words import chip_of
-from . import tables, variants
+from . import beside, tables, variants
 from .common import device_key, failure_figure, guest_figure, placeholder, present, ranked
 
 LISTED = 200  # rows of a table; a family has several of them, and popular work is measured by many
@@ -27,6 +27,7 @@ class Variant:
     page: str  # its name in anchors and figures
     versions: Sequence[WorkloadRow]  # newest first
     results: Sequence[ResultRow]  # newest first
+    name: str
 
 
 def index(facts: Facts) -> Iterator[Content]:
@@ -52,7 +53,7 @@ def each(facts: Facts) -> Iterator[Content]:
     for family, page in facts.family_slugs.items():
         members = _members(facts, family)
         known = variants.newest([one.versions for one in members])
-        sections = [_section(one) for one in members if one.results]
+        sections = [_section(facts, one) for one in members if one.results or _same(facts, one)]
         figures = [figure for _, found in sections for figure in found]
         yield Content(
             path=f"workloads/{page}.md",
@@ -62,7 +63,7 @@ def each(facts: Facts) -> Iterator[Content]:
                 "paragraphs": _paragraphs(known),
                 "shared": variants.shared(known),
                 "columns": variants.columns(known),
-                "rows": [_row(one, known) for one in members if one.versions],
+                "rows": [_row(one, known, has_marks=_same(facts, one)) for one in members if one.versions],
                 "sections": [context for context, _ in sections],
                 "limit": workload.MOST,
             },
@@ -75,6 +76,7 @@ def _members(facts: Facts, family: str) -> list[Variant]:
             page=facts.workload_slugs[name],
             versions=[row for row in reversed(facts.workloads) if row.id == name],  # they come in ascending order
             results=facts.by_workload.get(name, []),
+            name=name,
         )
         for name in facts.families[family]
     ]
@@ -94,21 +96,27 @@ def _paragraphs(known: Sequence[WorkloadRow]) -> list[Markdown]:
     return paragraphs
 
 
-def _row(one: Variant, known: Sequence[WorkloadRow]) -> dict[str, object]:
+def _row(one: Variant, known: Sequence[WorkloadRow], *, has_marks: bool) -> dict[str, object]:
     """A line of the table of variants."""
     newest = one.versions[0]
     chips = len({chip_of(row) for row in ranked(one.results)})
     return {
         "name": _unbroken(newest.variant or newest.title),
-        "anchor": Markdown(one.page) if one.results else None,
+        "anchor": Markdown(one.page) if one.results or has_marks else None,
         "cells": variants.cells(newest, known),
         "chips": chips,
     }
 
 
-def _section(one: Variant) -> tuple[dict[str, object], tuple[Figure, ...]]:
+def _same(facts: Facts, one: Variant) -> bool:
+    return any(beside.same(facts, row.id, row.version) for row in one.versions)
+
+
+def _section(facts: Facts, one: Variant) -> tuple[dict[str, object], tuple[Figure, ...]]:
     """What stands under the heading of a variant, and its figures."""
-    rankings = [(row.version, _own(one, _ranking(one, row))) for row in one.versions]
+    rankings = [(row.version, _own(one, _ranking(facts, one, row))) for row in one.versions]
+    newest = one.versions[0] if one.versions else None
+    theirs = beside.figure(facts, f"workload-{one.page}", newest.id, newest.version) if newest else None
     apart = _own(one, guest_figure(f"workload-{one.page}", one.results, LISTED))
     failures = _own(one, failure_figure(f"workload-{one.page}", one.results, LISTED))
     name = one.versions[0].variant if one.versions else None
@@ -118,8 +126,10 @@ def _section(one: Variant) -> tuple[dict[str, object], tuple[Figure, ...]]:
         "rankings": [{"version": version, "figure": placeholder(figure)} for version, figure in rankings],
         "guests": placeholder(apart),
         "failures": placeholder(failures),
+        "published": placeholder(theirs),
+        "hollow": _same(facts, one),
     }
-    return context, present(*(figure for _, figure in rankings), apart, failures)
+    return context, present(*(figure for _, figure in rankings), apart, failures, theirs)
 
 
 def _own(one: Variant, figure: Figure | None) -> Figure | None:
@@ -129,9 +139,9 @@ def _own(one: Variant, figure: Figure | None) -> Figure | None:
     return replace(figure, tables=tuple(tables.without(table, "Workload") for table in figure.tables))
 
 
-def _ranking(one: Variant, row: WorkloadRow) -> Figure | None:
+def _ranking(facts: Facts, one: Variant, row: WorkloadRow) -> Figure | None:
     mine = ranked(result for result in one.results if result.version == row.version)
-    bars = workload.rows(mine)
+    bars = workload.rows(mine, beside.same(facts, row.id, row.version), row)
     if not bars:
         return None
     plot = Plot(chart=CHARTS["workload"], rows=bars, axis=workload.axis(bars, row.item), key=device_key(bars))
@@ -139,7 +149,8 @@ def _ranking(one: Variant, row: WorkloadRow) -> Figure | None:
     some = len(mine) > LISTED
     words = f"{LISTED} of the {len(mine):,} measured rows" if some else "All measured rows"
     table = tables.measured(_listed(mine) if some else mine, f"{words} of {row.title}")
-    return Figure(id=f"workload-{one.page}-v{row.version}", caption=caption, plot=plot, tables=(table,))
+    shown = (table,) if mine else ()
+    return Figure(id=f"workload-{one.page}-v{row.version}", caption=caption, plot=plot, tables=shown)
 
 
 def _listed(rows: Sequence[ResultRow]) -> list[ResultRow]:
