@@ -15,6 +15,10 @@ from .words import Outcome
 
 _CASE, _ROUND = Packer(Case, leave_out=("rounds",)), Packer(Round)
 _SUMMARY = ("median_s", "low_s", "high_s", "interval", "samples")
+_CASES = CaseRecord.__table__.c
+_CASES_OF_RUN = sa.select(_CASES.id, *(_CASES[name] for name in CASE_KEY)).where(_CASES.run_id == sa.bindparam("run"))
+_RUN_OF_DIGEST = sa.select(RunRecord.id).where(RunRecord.digest == sa.bindparam("digest"))
+_TOUCH = sa.insert(TouchedRecord.__table__)
 _NOTHING: Row = [None, None, None, None, 0]
 
 
@@ -24,7 +28,7 @@ def put_document(connection: sa.Connection, document: Document, workloads: Itera
     Every statistic is computed anew from the raw samples.
     """
     run = document.run
-    for workload in workloads:
+    for workload in sorted(workloads, key=lambda one: (one.id, one.version)):  # as begin_run does, and for its reason
         put_workload(connection, workload)
     after = None if run.conditions_after is None else put_conditions(connection, run.conditions_after)
     more = {"conditions_after_id": after, "finished": run.finished, "digest": document.digest}
@@ -34,13 +38,13 @@ def put_document(connection: sa.Connection, document: Document, workloads: Itera
     numbers = _numbers(connection, run_id)
     rounds = [[numbers[case.key], *_ROUND.row(one)] for case in run.cases for one in case.rounds]
     insert_many(connection, "rounds", ("case_id", *_ROUND.names), rounds)
-    connection.execute(sa.insert(TouchedRecord).values(run_id=run_id))
+    connection.execute(_TOUCH, {"run_id": run_id})
     return run_id
 
 
 def find_run(connection: sa.Connection, digest: str) -> int | None:
     """Number of the run with this document, if there is one."""
-    found: int | None = connection.scalar(sa.select(RunRecord.id).where(RunRecord.digest == digest))
+    found: int | None = connection.scalar(_RUN_OF_DIGEST, {"digest": digest})
     return found
 
 
@@ -52,6 +56,4 @@ def _said(case: Case) -> Row:
 
 
 def _numbers(connection: sa.Connection, run_id: int) -> dict[Any, int]:
-    table = CaseRecord.__table__.c
-    statement = sa.select(table.id, *(table[name] for name in CASE_KEY)).where(table.run_id == run_id)
-    return {tuple(key): number for number, *key in connection.execute(statement)}
+    return {tuple(key): number for number, *key in connection.execute(_CASES_OF_RUN, {"run": run_id})}

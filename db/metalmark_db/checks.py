@@ -39,11 +39,15 @@ def _cases(document: Document, _known: Known) -> Iterator[str]:
         yield "run.cases is empty: nothing was measured"
     seen = set()
     for place, case in enumerate(document.run.cases):
-        where = f"run.cases[{place}] ({case.workload} on {case.device}, {case.precision.value} {case.mode.value})"
-        if case.key in seen:
-            yield f"{where} is there twice"
-        seen.add(case.key)
-        yield from (f"{where} {text}" for text in _case(case))
+        key = case.key
+        if key in seen:
+            yield f"{_where(place, case)} is there twice"
+        seen.add(key)
+        yield from (f"{_where(place, case)} {text}" for text in _case(case))
+
+
+def _where(place: int, case: Case) -> str:
+    return f"run.cases[{place}] ({case.workload} on {case.device}, {case.precision.value} {case.mode.value})"
 
 
 def _case(case: Case) -> Iterator[str]:

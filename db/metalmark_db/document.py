@@ -83,18 +83,30 @@ def decode(data: bytes) -> Document:
     if len(data) > MOST_BYTES:
         raise DataProblem(f"it has {len(data):,} bytes, and a document has at most {MOST_BYTES:,}")
     try:
-        version = _VERSION.decode(data).format_version
-        if version > FORMAT_VERSION:
-            raise DataProblem(
-                f"it has the format {version}, which is newer than this Metalmark knows ({FORMAT_VERSION}). "
-                "Update with: pip install --upgrade metalmark"
-            )
         document = _DECODER.decode(data)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:  # a ValidationError is a DecodeError
+        _refuse_newer(_version(data))
         raise DataProblem(f"it is no document of a run: {error}") from error
+    _refuse_newer(document.format_version)
     if digest_of(document.run) != document.digest:
         raise DataProblem("its digest is not that of its run: it was changed or damaged after it was written")
     return document
+
+
+def _version(data: bytes) -> int:
+    """The format that a text states which is no document of ours; 0 where it states none."""
+    try:
+        return _VERSION.decode(data).format_version
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return 0
+
+
+def _refuse_newer(version: int) -> None:
+    if version > FORMAT_VERSION:
+        raise DataProblem(
+            f"it has the format {version}, which is newer than this Metalmark knows ({FORMAT_VERSION}). "
+            "Update with: pip install --upgrade metalmark"
+        )
 
 
 def _writable(case: Case) -> Case:

@@ -15,6 +15,7 @@ from sqlalchemy.engine import URL, make_url
 from . import migrate, names, published
 from .data import data
 from .errors import DatabaseProblem
+from .locks import Work, alone
 from .models import AliasRecord, ChipRecord, LoadedRecord, MappingRecord, PublishedRecord, SourceRecord
 
 _AGAIN_S = 0.02
@@ -126,6 +127,7 @@ def load_published(engine: sa.Engine, folder: Path | None = None) -> bool:
         (PublishedRecord, names.counterparts(published.read_results(folder), mapping)),
     )
     with engine.execution_options(metalmark_write=True).begin() as connection:
+        alone(connection, Work.PUBLISHED)
         for table, _ in reversed(tables):
             connection.execute(sa.delete(table))
         for table, rows in tables:

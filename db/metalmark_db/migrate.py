@@ -10,6 +10,7 @@ from alembic.script import ScriptDirectory
 
 from . import views
 from .errors import DatabaseProblem
+from .locks import Work, alone
 from .models import LoadedRecord
 
 _FOLDER = Path(__file__).resolve().parent / "migrations"
@@ -45,6 +46,7 @@ def to_newest(engine: sa.Engine, name: str, revision: str = "head") -> None:
         return
     settings = config()
     with engine.execution_options(metalmark_write=True).begin() as connection:
+        alone(connection, Work.SCHEMA)
         views.drop(connection)
         settings.attributes["connection"] = connection
         command.upgrade(settings, revision)

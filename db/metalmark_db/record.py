@@ -31,7 +31,7 @@ Name = Annotated[str, Meta(pattern="^[a-z0-9-]{2,60}$")]  # of a workload or a f
 Digits = Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
 
 
-class Machine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Machine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """The hardware: a configuration that many computers share, never one computer."""
 
     vendor: Annotated[Text | None, meaning("Maker of the processor, in small letters: apple, intel, amd")] = None
@@ -57,7 +57,7 @@ class Machine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
     virtual: Annotated[bool | None, meaning("Whether this is a virtual machine")] = None
 
 
-class Software(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Software(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """The software that a run used."""
 
     os_name: Annotated[Text | None, meaning("macOS or Linux")] = None
@@ -84,7 +84,7 @@ class Software(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     )
 
 
-class Moment(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Moment(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """The part of the conditions that is read in no time: their state when a case has just ended."""
 
     power_source: Annotated[Text | None, meaning("ac or battery")] = None
@@ -96,7 +96,7 @@ class Moment(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     load_1m: Annotated[Load | None, meaning("Load average of the last minute")] = None
 
 
-class Conditions(Moment, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Conditions(Moment, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """The state of the machine before or after a run."""
 
     power_mode: Annotated[Text | None, meaning("automatic, low or high")] = None
@@ -112,7 +112,7 @@ class Conditions(Moment, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     ] = None
 
 
-class Workload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Workload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """The facts of a workload that do not depend on where it runs."""
 
     id: Annotated[str, meaning("Name, such as resnet50-train", pattern="^[a-z0-9-]{2,60}$")]
@@ -139,7 +139,7 @@ class Workload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     description: Annotated[str, meaning("What it is and where it comes from, as Markdown")] = ""
 
 
-class Round(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Round(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """The raw samples of one case in one worker process."""
 
     number: Annotated[int, meaning("Number of the round, from 0", ge=0)]
@@ -168,7 +168,7 @@ class Round(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     ] = None
 
 
-class Truth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Truth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """What the comparison with the CPU's float32 result showed."""
 
     reference: Annotated[Text, meaning("What it was compared with: cpu fp32, or cpu fp64 for the CPU's own fp32")]
@@ -185,7 +185,7 @@ class Truth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     losses: Annotated[tuple[float, ...] | None, meaning("Losses of five training steps on one batch")] = None
 
 
-class Sustained(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Sustained(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """A minute of work back to back, after the case was measured."""
 
     iterations: Annotated[Count, meaning("Iterations in every timed block")]
@@ -197,7 +197,7 @@ class Sustained(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     ] = None
 
 
-class Signature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Signature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """What the libraries made of a workload: code of models changes between their releases.
 
     Counted over one forward pass of one sample on torch's meta device, where nothing is computed.
@@ -209,7 +209,7 @@ class Signature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     digest: Annotated[Digits, meaning("Digest of how often each ATen operation is called")]
 
 
-class Case(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Case(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """One workload on one device, in one precision and one mode: what is measured and can fail."""
 
     workload: Annotated[str, meaning("Name of the workload", pattern="^[a-z0-9-]{2,60}$")]
@@ -245,7 +245,7 @@ class Case(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
         return (self.workload, self.version, self.device, self.precision.value, self.mode.value, self.fallback)
 
 
-class RunHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class RunHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """What is known of a run before its first case."""
 
     started_at: Annotated[str, meaning("Start in UTC, ISO 8601 to the second")]
@@ -259,7 +259,7 @@ class RunHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
     ] = None
 
 
-class Run(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Run(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """Machine, software, conditions and cases of one sitting."""
 
     head: RunHead

@@ -45,7 +45,14 @@ def seconds_per_iteration(round_: Round | Sustained) -> list[float]:
 
 def round_medians(rounds: Sequence[Round]) -> list[float]:
     """The median of each round that has samples, in seconds per iteration and in the order of the rounds."""
-    return [median(seconds_per_iteration(r)) for r in rounds if r.block_ns]
+    return [_middle_s(r) for r in rounds if r.block_ns]
+
+
+def _middle_s(round_: Round) -> float:
+    """The median of a round's samples: of whole nanoseconds, of which only the middle ones are made seconds."""
+    ordered, half = sorted(round_.block_ns), len(round_.block_ns) // 2
+    upper = ordered[half] / round_.iterations / 1e9
+    return upper if len(ordered) % 2 else (ordered[half - 1] / round_.iterations / 1e9 + upper) / 2
 
 
 def is_bimodal(medians: Sequence[float]) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct
+from sqlalchemy.dialects import postgresql, sqlite
 
 from .columns import flat
 from .derived import bin_of, os_major, torch_minor
@@ -35,7 +36,8 @@ __all__ = ["begin_run", "finish_run", "load_cases", "load_head", "open_database"
 def begin_run(engine: sa.Engine, head: RunHead, workloads: Sequence[Workload], cases: Sequence[Case] = ()) -> int:
     """Number of a new run whose machine, software, conditions, workloads and first ``cases`` are now stored."""
     with _write(engine) as connection:
-        for workload in workloads:
+        # In one order everywhere: two writers that wait for each other's rows would wait for ever.
+        for workload in sorted(workloads, key=lambda one: (one.id, one.version)):
             put_workload(connection, workload)
         run_id = put_head(connection, head)
         for case in cases:
@@ -121,26 +123,34 @@ def _write(engine: sa.Engine) -> Any:
 
 
 def _insert(connection: sa.Connection, table: type[Any], row: Mapping[str, Any]) -> int:
-    key = connection.execute(sa.insert(table).values(**row)).inserted_primary_key
+    # Values beside the statement, not in it: SQLAlchemy then compiles it once and for all.
+    key = connection.execute(sa.insert(table.__table__), dict(row)).inserted_primary_key
     return int(key[0]) if key else 0
 
 
 def _shared(connection: sa.Connection, table: type[Any], value: Struct, extra: Mapping[str, Any]) -> int:
     """The row that holds exactly this value; made if it is new."""
-    digest = fields_digest(value)
-    found = connection.scalar(sa.select(table.id).where(table.digest == digest))
-    if found is not None:
-        return int(found)
-    return _insert(connection, table, {**flat(value), "digest": digest, **extra})
+    rows, digest = table.__table__, fields_digest(value)
+    known = sa.select(rows.c.id).where(rows.c.digest == digest)
+    found = connection.scalar(known)
+    if found is None:
+        _insert_new(connection, rows, {**flat(value), "digest": digest, **extra})
+        found = connection.scalar(known)
+    return int(found)
+
+
+def _insert_new(connection: sa.Connection, table: Any, row: Mapping[str, Any]) -> bool:
+    """Whether the row is a new one; one that is there already, perhaps from another writer this moment, is no error."""
+    insert = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}[connection.dialect.name]
+    return connection.execute(insert(table).on_conflict_do_nothing(), dict(row)).rowcount > 0
 
 
 def put_workload(connection: sa.Connection, workload: Workload) -> None:
     """The facts of a workload stored: as they are where it is new, else what they tell in place of what was there."""
     row = flat(workload)
+    if _insert_new(connection, WorkloadRecord.__table__, row):
+        return
+    # An older program knows fewer facts: what it does not say stays as a newer one has said it.
+    told = {name: value for name, value in row.items() if value not in (None, "")}
     here = (WorkloadRecord.id == workload.id, WorkloadRecord.version == workload.version)
-    if connection.scalar(sa.select(sa.func.count()).select_from(WorkloadRecord).where(*here)):
-        # An older program knows fewer facts: what it does not say stays as a newer one has said it.
-        told = {name: value for name, value in row.items() if value not in (None, "")}
-        connection.execute(sa.update(WorkloadRecord).where(*here).values(**told))
-    else:
-        connection.execute(sa.insert(WorkloadRecord).values(**row))
+    connection.execute(sa.update(WorkloadRecord).where(*here).values(**told))

@@ -14,7 +14,9 @@ import sqlalchemy as sa
 
 from . import views
 from .aggregates import CELL_KEY, SUMMARY_KEY, VALUES
+from .locks import Work, alone
 from .models import AliasRecord, Base, CaseRecord, LoadedRecord, RankRecord, TouchedRecord
+from .packing import insert_many
 
 Unit = tuple[str, str]  # chip and workload
 Progress = Callable[[int, int], None]  # units done, units in all
@@ -22,7 +24,6 @@ Progress = Callable[[int, int], None]  # units done, units in all
 _READ = (*CELL_KEY, "coalesce(reporter, configuration)", "started_at", "median_s", "low_s", "high_s")
 _COLUMNS = ", ".join((*_READ, '"interval"', "speedup"))
 _RANKED = CELL_KEY.index("ranked")
-_LOCK = 6_072_201  # any number: what PostgreSQL's advisory lock of these tables is called by
 
 
 def refresh(engine: sa.Engine, progress: Progress = lambda _done, _all: None) -> int:
@@ -73,8 +74,7 @@ def _units(connection: sa.Connection, aliases: dict[str, str], runs: set[int] | 
 def _make(connection: sa.Connection, unit: Unit, aliases: dict[str, str], ranks: dict[int, tuple[int, int]]) -> None:
     """Put the rows of one workload on one chip in place of those that are there."""
     chip, workload = unit
-    if connection.dialect.name == "postgresql":  # two programs must not make the same rows at once
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+    alone(connection, Work.SUMMARY)  # two programs must not make the same rows at once
     spellings = [name for name in {chip, *aliases} if aliases.get(name, name) == chip]
     rows = _rows(connection, workload, spellings) if spellings else []
     for table, key, those in (
@@ -82,16 +82,11 @@ def _make(connection: sa.Connection, unit: Unit, aliases: dict[str, str], ranks:
         (_SUMMARY, SUMMARY_KEY, [row for row in rows if row[_RANKED]]),
     ):
         connection.execute(sa.delete(table).where(table.c.chip == chip, table.c.workload == workload))
-        made = [dict(zip((*key, *VALUES), one, strict=True)) for one in aggregated(those, len(key), ranks)]
-        if made:
-            connection.execute(sa.insert(table), made)
+        insert_many(connection, table.name, (*key, *VALUES), list(aggregated(those, len(key), ranks)))
 
 
 def _rows(connection: sa.Connection, workload: str, spellings: Sequence[str]) -> Sequence[sa.Row[Any]]:
-    statement = sa.text(
-        f"SELECT {_COLUMNS} FROM results WHERE workload = :workload AND device_chip IN :spellings"  # noqa: S608
-    ).bindparams(sa.bindparam("spellings", expanding=True))
-    return connection.execute(statement, {"workload": workload, "spellings": spellings}).all()
+    return connection.execute(_ROWS, {"workload": workload, "spellings": spellings}).all()
 
 
 def aggregated(rows: Iterable[Sequence[Any]], key: int, ranks: dict[int, tuple[int, int]]) -> Iterable[tuple[Any, ...]]:
@@ -143,4 +138,7 @@ def _parts(values: Sequence[int], size: int = 1000) -> Iterable[Sequence[int]]:
     return (values[start : start + size] for start in range(0, len(values), size))
 
 
+_ROWS = sa.text(
+    f"SELECT {_COLUMNS} FROM results WHERE workload = :workload AND device_chip IN :spellings"  # noqa: S608 - our names
+).bindparams(sa.bindparam("spellings", expanding=True))
 _SUMMARY, _CELLS = Base.metadata.tables["summary"], Base.metadata.tables["cells"]

@@ -64,6 +64,15 @@ def postgres(server: sa.URL) -> Iterator[str]:
     _command(server, f"DROP DATABASE {name} WITH (FORCE)")
 
 
+@pytest.fixture
+def empty_postgres(server: sa.URL) -> Iterator[str]:
+    """Address of a PostgreSQL database without any table."""
+    name = f"empty_{uuid.uuid4().hex}"
+    _create(server, name)
+    yield server.set(database=name).render_as_string(hide_password=False)
+    _command(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
 def _create(server: sa.URL, name: str, template: str = "template0") -> None:
     _command(server, f"CREATE DATABASE {name} TEMPLATE {template} ENCODING 'UTF8'")
 
