@@ -13,8 +13,8 @@ from metalmark_db.data import data
 from metalmark_db.published import read_chips
 from metalmark_db.record import Machine
 
-FIRST, LAST = date(2026, 1, 2), date(2026, 11, 30)  # days of a fleet's runs: a run that has yet to come is refused
-MEMORY_GUEST = 14  # GiB that a guest of a Mac has
+FIRST, LAST = date(2026, 1, 2), date(2026, 11, 30)  # of the runs: checks refuse what has yet to come
+_GUEST_GIB = 14  # of a Mac's guest
 _GIB = 2**30
 _KERNEL_KEEPS = 0.985  # share of the installed memory that Linux reports
 
@@ -163,9 +163,9 @@ def computer(seed: int, number: int) -> Computer:
     sort = _one_of(chance, _SORTS)
     reporter = hashlib.sha256(f"{seed}/{number}".encode()).hexdigest()[:16]
     habits: dict[str, Any] = {
-        "reporter": None if chance.random() < 0.08 else reporter,  # noqa: PLR2004 - few ask to be left out
-        "torch_behind": min(5, int(chance.expovariate(0.9))),
-        "macos_behind": timedelta(days=_one_of(chance, {20: 55, 60: 20, 330: 15, 700: 6, 1060: 4})),
+        "reporter": None if chance.random() < 0.08 else reporter,
+        "torch_behind": min(8, int(chance.expovariate(0.52))),
+        "macos_behind": timedelta(days=_one_of(chance, {20: 47, 60: 20, 330: 18, 700: 9, 1060: 6})),
         "paces": {device: 1 + 0.02 * chance.gauss(0, 1) for device in ("cpu", "mps", "cuda")},
     }
     if sort in ("mac", "mac_guest"):
@@ -206,11 +206,11 @@ def _mac(chance: random.Random, habits: dict[str, Any], *, guest: bool) -> Compu
     name = row["chip"]
     sizes = [int(size) for size in row["memory_options_gb"].split()]
     memory = chance.choices(sizes, [2.0**-place for place in range(len(sizes))])[0] * _GIB
-    models = {model: 3.0 for model in _AIRS.get(name, ())}
+    models = dict.fromkeys(_AIRS.get(name, ()), 3.0)
     models |= dict.fromkeys(_LAPTOPS.get(name, ()), 2.0) | dict.fromkeys(_DESKTOPS.get(name, ()), 1.5)
     model = _one_of(chance, models)
     habits["since"] = max(FIRST, RELEASED.get(name, FIRST))
-    habits["compiler"] = chance.random() < 0.9  # noqa: PLR2004 - of those who compute, few lack the tools
+    habits["compiler"] = chance.random() < 0.9
     if guest:
         return Computer(machine=_mac_guest(name), peaks=ChipFacts(), gpu=None, **habits)
     return Computer(
@@ -254,8 +254,8 @@ def _mac_guest(name: str) -> Machine:
         cpu_tiers=(("Standard", 4),),
         gpu_name="Apple Paravirtual device",
         gpu_count=1,
-        memory_bytes=MEMORY_GUEST * _GIB,
-        memory_total_bytes=MEMORY_GUEST * _GIB,
+        memory_bytes=_GUEST_GIB * _GIB,
+        memory_total_bytes=_GUEST_GIB * _GIB,
         arch="arm64",
         virtual=True,
     )

@@ -8,12 +8,12 @@ from pathlib import Path
 from _fleet_computers import Computer
 from metalmark_collector.plan import Planned
 from metalmark_collector.plugins import KNOWN
-from metalmark_db.document import decode
+from metalmark_db.document import Document, decode
 from metalmark_db.plausible import Kind, peak
 from metalmark_db.record import Signature
 from metalmark_db.words import Mode, Precision, Task
 
-RECORDED = Path(__file__).parents[1] / "tests" / "data" / "runs" / "h200-core.json"
+_RECORDED = Path(__file__).parents[1] / "tests" / "data" / "runs"
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ _ON_GPU = {Kind.MATMUL: 0.8, Kind.CONVOLUTIONS: 0.42, Kind.MODEL: 0.5}
 _ON_CPU = {Kind.MATMUL: 0.75, Kind.CONVOLUTIONS: 0.35, Kind.MODEL: 0.5}
 _DEPTHWISE = 0.3  # of that, where convolutions have few inputs each
 _APPLE_CORE_TFLOPS = 0.376  # of a GPU core of a chip whose maker names no peak
+_TENSOR_CORES = 2.5  # times the rate of fp32, from which they are hard to keep busy
 _MATRIX_UNITS = ("M5", "M6")  # whose GPUs have them, for half precision
 _APPLE_CPU_TFLOPS = {"M1": 1.4, "M2": 1.6, "M3": 1.8, "M4": 2.6, "M5": 3.0, "M6": 3.3}  # four fast cores
 _CORE_TFLOPS = 0.075  # of other processors
@@ -54,10 +55,16 @@ _BACKWARD = 3  # as many calls and passes through memory as a forward pass alone
 
 
 @cache
+def recorded(name: str) -> Document:
+    """A run that was really measured."""
+    return decode((_RECORDED / f"{name}.json").read_bytes())
+
+
+@cache
 def signatures() -> dict[str, Signature]:
     """The work signatures of a run that was really measured, by workload."""
-    run = decode(RECORDED.read_bytes()).run
-    return {case.workload: case.signature for case in run.cases if case.signature is not None}
+    cases = recorded("h200-core").run.cases
+    return {case.workload: case.signature for case in cases if case.signature is not None}
 
 
 def seconds(case: Planned, computer: Computer, release: int) -> float:
@@ -104,12 +111,14 @@ def _share(case: Planned, computer: Computer) -> float:
     if facts.task is Task.TRAIN:
         found *= 0.9
     if case.precision in _LOWER:
-        found *= 0.55 if case.device == "cuda" else 0.95
+        found *= 0.55 if _tflops(case, computer) > _TENSOR_CORES * (computer.peaks.fp32_tflops or 1e9) else 0.95
     if case.precision in _MIXED:
         found *= 0.75
     if case.mode is Mode.COMPILE:
         found *= 0.95 + 0.3 * _fixed(f"{facts.id} compiled {case.device}")
-    return found * (0.92 + 0.16 * _fixed(f"{facts.id} {case.device} {computer.generation or computer.machine.gpu_name}"))
+    return found * (
+        0.92 + 0.16 * _fixed(f"{facts.id} {case.device} {computer.generation or computer.machine.gpu_name}")
+    )
 
 
 def _bandwidth_gb_s(case: Planned, computer: Computer) -> float:

@@ -37,7 +37,11 @@ TORCH = (  # releases of torch: version, day
 _PYTHONS = ("3.11.9", "3.12.7", "3.12.10")
 _NEWER_PYTHONS = ("3.13.5", "3.13.9")  # from torch 2.7 on
 _WITH_NEWER_PYTHONS = 7
-_LINUX = (("Ubuntu 24.04", "6.8.0-85-generic"), ("Ubuntu 22.04", "5.15.0-157-generic"), ("Debian GNU/Linux 12", "6.1.0"))
+_LINUX = (
+    ("Ubuntu 24.04", "6.8.0-85-generic"),
+    ("Ubuntu 22.04", "5.15.0-157-generic"),
+    ("Debian GNU/Linux 12", "6.1.0"),
+)
 _DRIVERS = ("550.163.01", "570.195.03", "580.105.08")
 _SHARED_BUILD = {"BUILD_TYPE": "Release", "USE_NNPACK": "ON", "USE_OPENMP": "ON", "USE_ROCM": "OFF", "USE_XPU": "OFF"}
 _MAC_BUILD = _SHARED_BUILD | {
@@ -55,7 +59,6 @@ _LINUX_BUILD = _SHARED_BUILD | {
     "BLAS_INFO": "mkl",
     "COMPILER": "GCC 13.3",
     "CPU_CAPABILITY": "AVX2",
-    "CUDA_VERSION": "13.0",
     "CUDNN_VERSION": "9.19.0",
     "LAPACK_INFO": "mkl",
     "MKL": "2024.2-Product Build 20240605",
@@ -95,18 +98,19 @@ def software(computer: Computer, day: date, chance: random.Random) -> Software:
         timm_version="1.0.31",
         transformers_version="5.24.0",
         metalmark_version="0.1.0",
-        environment={"OMP_NUM_THREADS": "4"} if chance.random() < 0.02 else {},  # noqa: PLR2004
+        environment={"OMP_NUM_THREADS": "4"} if chance.random() < 0.02 else {},
     )
     if computer.generation:
         return _on_macos(common, computer, day)
+    cuda = "13.0" if release >= 9 else "12.4"
     system, kernel = _LINUX[computer.torch_behind % len(_LINUX)]
     return msgspec.structs.replace(
         common,
         os_name="Linux",
         os_version=system,
         kernel=kernel,
-        torch_version=f"{version}+cu130",
-        torch_build=_LINUX_BUILD,
+        torch_version=f"{version}+cu{cuda.replace('.', '')}",
+        torch_build=_LINUX_BUILD | {"CUDA_VERSION": cuda},
         gpu_driver=_DRIVERS[computer.torch_behind % len(_DRIVERS)] if computer.gpu else None,
     )
 
@@ -126,7 +130,7 @@ def conditions(computer: Computer, chance: random.Random) -> Conditions:
     memory = machine.memory_total_bytes or 0
     common = Conditions(
         swap_used_bytes=_swap(memory, chance),
-        memory_available_bytes=int(memory * chance.uniform(0.55, 0.85)) // 16384 * 16384,
+        memory_available_bytes=int(memory * chance.uniform(0.35, 0.8)) // 16384 * 16384,
         load_1m=round(chance.uniform(0.2, 2.5), 2),
         niceness=0,
     )
@@ -134,7 +138,7 @@ def conditions(computer: Computer, chance: random.Random) -> Conditions:
         return msgspec.structs.replace(common, gpu_memory_used_bytes=0, gpu_users=0, gpu_utilization_percent=0)
     if not computer.generation:
         return common
-    on_battery = computer.battery and chance.random() < 0.08  # noqa: PLR2004
+    on_battery = computer.battery and chance.random() < 0.08
     low = chance.random() < (0.3 if on_battery else 0.015)
     return msgspec.structs.replace(
         common,
@@ -164,4 +168,4 @@ def moment(state: Conditions, chance: random.Random) -> Moment:
 
 def _swap(memory: int, chance: random.Random) -> int:
     small = memory <= 16 * 2**30
-    return chance.randrange(3 * 2**10) * 2**20 if small and chance.random() < 0.4 else 0  # noqa: PLR2004
+    return chance.randrange(3 * 2**10) * 2**20 if small and chance.random() < 0.4 else 0
