@@ -6,6 +6,7 @@ from typing import Any
 
 from .chips import family
 from .errors import DataProblem
+from .published import DEVICES, read_sources
 from .reading import Columns, lines, maybe, one_of, text
 from .words import GRADES, Mode
 
@@ -13,6 +14,7 @@ Row = dict[str, Any]
 
 # What a line of mapping.csv may leave open; the line that leaves least open counts.
 OPEN = ("input_shape", "batch_size", "precision", "device")
+_KEY = ("source_id", "published", "task", *OPEN)
 
 _ALIASES: Columns = {"spelling": text, "chip": text, "bin": maybe(str), "why": text}
 _MAPPING: Columns = {
@@ -22,7 +24,7 @@ _MAPPING: Columns = {
     "input_shape": maybe(str),
     "batch_size": maybe(int),
     "precision": maybe(str),
-    "device": maybe(str),
+    "device": maybe(one_of(DEVICES)),
     "workload": maybe(str),
     "version": maybe(int),
     "mode": maybe(one_of({mode.value for mode in Mode})),
@@ -57,11 +59,21 @@ def read_mapping(folder: Path) -> list[Row]:
     """Rows of the table ``mapping``, in the order of the file.
 
     Raises:
-        DataProblem: a line is malformed, or names a workload of ours where there is no counterpart or the reverse.
+        DataProblem: a line is malformed, is for what an earlier one is for, is of a source that is not in sources.json,
+            or names a workload of ours where there is no counterpart or the reverse.
     """
     path = folder / "mapping.csv"
+    sources = {row["id"] for row in read_sources(folder)}
+    earlier: dict[tuple[Any, ...], int] = {}
     rows = []
     for line, row in lines(path, _MAPPING):
+        if row["source_id"] not in sources:
+            raise DataProblem(
+                f"{path}, line {line}, column source_id: sources.json has no {row['source_id']!r}. Add it there."
+            )
+        first = earlier.setdefault(tuple(row[name] for name in _KEY), line)
+        if first != line:
+            raise DataProblem(f"{path}, line {line}, column published: line {first} is for the same. Keep one of them.")
         ours = [row[name] is not None for name in ("workload", "version", "mode")]
         if ours != [row["grade"] != "other"] * len(ours):
             words = (

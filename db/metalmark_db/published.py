@@ -12,6 +12,7 @@ from .reading import Columns, lines, maybe, number, one_of, read_bytes, text
 from .words import PUBLISHED_OUTCOMES
 
 FILES = ("sources.json", "results.csv", "chips.csv", "aliases.csv", "mapping.csv")
+DEVICES = {"cpu", "mps", "cuda", "mlx_gpu"}
 
 # Seconds of one iteration from the printed value and the batch; metrics that are missing here
 # (a whole epoch, TFLOP/s, a speed-up) do not tell the time of one iteration.
@@ -132,7 +133,7 @@ _RESULT_COLUMNS: Columns = {
     "precision": maybe(str),
     "batch_size": maybe(int),
     "input_shape": maybe(str),
-    "device": maybe(one_of({"cpu", "mps", "cuda", "mlx_gpu"})),
+    "device": maybe(one_of(DEVICES)),
     "chip": text,
     "cpu_cores": maybe(int),
     "gpu_cores": maybe(int),
