@@ -13,7 +13,7 @@ from .record import Machine
 _APPLE = "Apple "
 _GIB = 2**30
 _GENERATION = re.compile(r"Apple M[0-9]{1,2}(?![0-9])")
-_MAKERS = ("Apple", "NVIDIA", "Intel", "AMD")
+_MAKER = re.compile(r"\b(?:Apple|NVIDIA|Intel|AMD)\b")
 # A few chips have another bandwidth with another size of memory, which the table tells in words.
 _BY_MEMORY = re.compile(r"\b([0-9]{1,4}) GB model has ([0-9]{1,5}(?:\.[0-9]{1,3})?) GB/s")
 
@@ -33,10 +33,8 @@ _PEAKS = ("fp32_tflops", "tf32_tflops", "fp16_tflops", "bf16_tflops")
 
 def family(chip: str) -> str:
     """The family of a chip, which charts colour alike: Apple M1 for all kinds of M1, or the maker, or Other."""
-    found = _GENERATION.match(chip)
-    if found:
-        return found[0]
-    return next((maker for maker in _MAKERS if maker in chip.split()), "Other")
+    found = _GENERATION.match(chip) or _MAKER.search(chip)
+    return found[0] if found else "Other"
 
 
 def facts(machine: Machine, rows: Sequence[Mapping[str, Any]] | None = None) -> ChipFacts:

@@ -53,6 +53,7 @@ def test_a_chip_with_facts_of_its_own_lends_them_to_no_other_variant() -> None:
         ("NVIDIA RTX 3090", "NVIDIA"),
         ("4x NVIDIA GTX 1080 Ti", "NVIDIA"),
         ("Intel Core i9-10940X", "Intel"),
+        ("Intel(R) Xeon(R) Processor", "Intel"),
         ("AMD EPYC 7B13", "AMD"),
         ("Snapdragon X", "Other"),
         ("", "Other"),
