@@ -13,7 +13,7 @@ from .stats import Summary, summarize
 from .store import CASE_KEY, put_conditions, put_head, put_workload
 from .words import Outcome
 
-_CASE, _ROUND = Packer(Case, leave_out=("rounds",)), Packer(Round)
+CASE_ROWS, ROUND_ROWS = Packer(Case, leave_out=("rounds",)), Packer(Round)
 _SUMMARY = ("median_s", "low_s", "high_s", "interval", "samples")
 _CASES = CaseRecord.__table__.c
 _CASES_OF_RUN = sa.select(_CASES.id, *(_CASES[name] for name in CASE_KEY)).where(_CASES.run_id == sa.bindparam("run"))
@@ -33,11 +33,11 @@ def put_document(connection: sa.Connection, document: Document, workloads: Itera
     after = None if run.conditions_after is None else put_conditions(connection, run.conditions_after)
     more = {"conditions_after_id": after, "finished": run.finished, "digest": document.digest}
     run_id = put_head(connection, run.head, more | {"handle": document.handle})
-    cases = [[run_id, *_said(case), *_CASE.row(case)] for case in run.cases]
-    insert_many(connection, "cases", ("run_id", *_SUMMARY, *_CASE.names), cases)
+    cases = [[run_id, *_said(case), *CASE_ROWS.row(case)] for case in run.cases]
+    insert_many(connection, "cases", ("run_id", *_SUMMARY, *CASE_ROWS.names), cases)
     numbers = _numbers(connection, run_id)
-    rounds = [[numbers[case.key], *_ROUND.row(one)] for case in run.cases for one in case.rounds]
-    insert_many(connection, "rounds", ("case_id", *_ROUND.names), rounds)
+    rounds = [[numbers[case.key], *ROUND_ROWS.row(one)] for case in run.cases for one in case.rounds]
+    insert_many(connection, "rounds", ("case_id", *ROUND_ROWS.names), rounds)
     connection.execute(_TOUCH, {"run_id": run_id})
     return run_id
 

@@ -21,7 +21,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explain": ("metalmark_collector.commands.explain:explain", "Say what an error text means and what helps."),
     "show": ("metalmark_db.commands.show:show", "Show a stored run."),
     "compare": ("metalmark_db.commands.compare:compare_command", "Compare chips, machines or runs, like with like."),
+    "standing": (
+        "metalmark_db.commands.standing:standing_command",
+        "Show where a run stands among all known machines.",
+    ),
     "ingest": ("metalmark_db.commands.ingest:ingest_command", "Put documents of runs into the database."),
+    "export": ("metalmark_db.commands.export:export_command", "Write the database as CSV, JSON, Parquet or SQLite."),
     "query": ("metalmark_db.commands.query:query", "Ask the database in SQL, read-only."),
     "forget-reporter": (
         "metalmark_db.commands.forget_reporter:forget_reporter",

@@ -2,8 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Sequence
-from itertools import product
+from collections.abc import Sequence
 from statistics import fmean
 
 from msgspec import Struct
@@ -66,14 +65,27 @@ def _chosen(several: Sequence[Sequence[Measured]], *, mix: bool) -> tuple[Measur
     """One row of each, the newest that fit together; None if none do."""
     if mix:
         return tuple(max(rows, key=_age) for rows in several)
-    fitting = [rows for rows in product(*several) if _fit(rows)]
-    return max(fitting, key=lambda rows: [_age(row) for row in rows]) if fitting else None
+    shared = set.intersection(*({row.torch for row in rows} for rows in several))
+    for torch in sorted(shared, key=_numbers, reverse=True):
+        chosen = _on_one_system([[row for row in rows if row.torch == torch] for rows in several])
+        if chosen is not None:
+            return chosen
+    return None
 
 
-def _fit(rows: Iterable[Measured]) -> bool:
-    rows = list(rows)
-    systems = {row.os for row in rows if row.os is None or row.os.startswith("macOS")}
-    return len({row.torch for row in rows}) == 1 and len(systems) <= 1
+def _on_one_system(several: Sequence[Sequence[Measured]]) -> tuple[Measured, ...] | None:
+    """One row of each under the newest macOS that all have which ran on macOS; None where they share none."""
+    systems = {row.os for rows in several for row in rows if _is_mac(row)}
+    for system in sorted(systems, key=_numbers, reverse=True) or [None]:
+        rows = [next((row for row in some if row.os == system or not _is_mac(row)), None) for some in several]
+        fitting = tuple(row for row in rows if row is not None)
+        if len(fitting) == len(several):
+            return fitting
+    return None
+
+
+def _is_mac(row: Measured) -> bool:
+    return row.os is None or row.os.startswith("macOS")
 
 
 def _age(row: Measured) -> tuple[tuple[int, ...], tuple[int, ...]]:

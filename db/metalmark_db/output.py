@@ -120,16 +120,16 @@ def _print_table(answer: Answer) -> None:
 def _print_csv(answer: Answer) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(answer.columns)
-    writer.writerows([_plain(cell) for cell in row] for row in answer.rows)
+    writer.writerows([plain(cell) for cell in row] for row in answer.rows)
 
 
 def _print_json(answer: Answer) -> None:
     names = _distinct(answer.columns)
-    rows = [{name: _plain(cell) for name, cell in zip(names, row, strict=True)} for row in answer.rows]
+    rows = [{name: plain(cell) for name, cell in zip(names, row, strict=True)} for row in answer.rows]
     print(json.dumps(rows, ensure_ascii=False, indent=1, default=str, allow_nan=False))  # noqa: T201
 
 
-def _plain(cell: Any) -> Any:
+def plain(cell: Any) -> Any:
     """A value as JSON and CSV can carry it: bytes as hexadecimal digits, infinite numbers as text."""
     if isinstance(cell, bytes):
         return cell.hex()
