@@ -23,8 +23,10 @@ def with_calibrations(
     facts = [msgspec.structs.asdict(row) for row in table]
 
     @functools.cache  # many rows of few machines
-    def known(name: str | None, gpu_cores: int | None, virtual: bool | None, memory_bytes: int | None) -> _Known:
-        found = chips.bins(name, gpu_cores, facts, virtual=virtual)
+    def known(
+        name: str | None, variant: str | None, gpu_cores: int | None, virtual: bool | None, memory_bytes: int | None
+    ) -> _Known:
+        found = chips.bins(name, gpu_cores, facts, virtual=virtual, variant=variant)
         return found, chips.agreed(found, memory_bytes)
 
     return [_with_calibration(row, counted.get((row.workload, row.version)), known) for row in results]
@@ -37,7 +39,7 @@ def _with_calibration(row: ResultRow, workload: WorkloadRow | None, known: Calla
     reached = rate(workload, row.median_s, kind)
     if reached is None:
         return row
-    found, facts = known(row.chip, row.gpu_cores, row.virtual, row.memory_bytes)
+    found, facts = known(row.chip, row.bin, row.gpu_cores, row.virtual, row.memory_bytes)
     precision = Precision(row.precision)
     most = peak(facts, row.device, precision, kind)
     told = Calibration(

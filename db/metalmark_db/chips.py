@@ -7,13 +7,12 @@ from typing import Any
 from msgspec import Struct
 
 from .data import data
+from .names import read_aliases
 from .published import read_chips
 from .record import Machine
 
 _APPLE = "Apple "
 _GIB = 2**30
-_GENERATION = re.compile(r"Apple M[0-9]{1,2}(?![0-9])")
-_MAKER = re.compile(r"\b(?:Apple|NVIDIA|Intel|AMD)\b")
 # A few chips have another bandwidth with another size of memory, which the table tells in words.
 _BY_MEMORY = re.compile(r"\b([0-9]{1,4}) GB model has ([0-9]{1,5}(?:\.[0-9]{1,3})?) GB/s")
 
@@ -31,28 +30,32 @@ class ChipFacts(Struct, frozen=True, kw_only=True):
 _PEAKS = ("fp32_tflops", "tf32_tflops", "fp16_tflops", "bf16_tflops")
 
 
-def family(chip: str) -> str:
-    """The family of a chip, which charts colour alike: Apple M1 for all kinds of M1, or the maker, or Other."""
-    found = _GENERATION.match(chip) or _MAKER.search(chip)
-    return found[0] if found else "Other"
-
-
 def facts(machine: Machine, rows: Sequence[Mapping[str, Any]] | None = None) -> ChipFacts:
     """The published facts of a machine's Apple chip, or else of its GPU."""
     chip = machine.chip or ""
-    name = chip if chip.startswith(_APPLE) else machine.gpu_name
+    spelled = chip if chip.startswith(_APPLE) else machine.gpu_name
     every = read_chips(data("published")) if rows is None else rows
-    return agreed(bins(name, machine.gpu_cores, every, virtual=machine.virtual), machine.memory_bytes)
+    known = {row["spelling"]: row for row in read_aliases(data("published"), every)} if rows is None else {}
+    name, variant = (known[spelled]["chip"], known[spelled]["bin"]) if spelled in known else (spelled, None)
+    found = bins(name, machine.gpu_cores, every, virtual=machine.virtual, variant=variant)
+    return agreed(found, machine.memory_bytes)
 
 
 def bins(
-    name: str | None, gpu_cores: int | None, rows: Sequence[Mapping[str, Any]], *, virtual: bool | None
+    name: str | None,
+    gpu_cores: int | None,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    virtual: bool | None,
+    variant: str | None = None,
 ) -> list[Mapping[str, Any]]:
-    """The bins that a chip may be: one chip name has several, which its GPU cores tell apart.
+    """The bins that a chip may be: one chip name has several, told apart by its GPU cores, or a card by its variant.
 
-    Names are compared as they are.
+    Names are those that rows are charted under.
     """
     named = [row for row in rows if row["chip"] == name]
+    if any(row["variant"] == variant for row in named):
+        named = [row for row in named if row["variant"] == variant]
     if not (name or "").startswith(_APPLE):
         return named  # the cores of a card are told by its name
     if virtual:  # nobody says how much a guest gets of its host's chip; a card is handed on whole

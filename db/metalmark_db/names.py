@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .chips import family
 from .errors import DataProblem
+from .families import family
 from .published import DEVICES, read_sources
 from .reading import Columns, lines, maybe, one_of, text
 from .words import GRADES, Mode

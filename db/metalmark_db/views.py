@@ -28,6 +28,12 @@ _AGREED = f"""(
             )
     )"""  # noqa: S608 - texts of this module
 
+# Of a chip that no file names: its maker, as far as the name tells it.
+_FAMILY = """CASE
+        WHEN lower({0}) LIKE '%apple%' THEN 'Apple' WHEN lower({0}) LIKE '%nvidia%' THEN 'NVIDIA'
+        WHEN lower({0}) LIKE '%intel%' THEN 'Intel' WHEN lower({0}) LIKE '%amd%' THEN 'AMD' ELSE 'Other'
+    END"""
+
 # Speed-up is over the CPU's fp32 eager time of the same workload version in the same run,
 # whatever the row's own precision; null where that case is not ok.
 RESULTS = f"""
@@ -39,7 +45,7 @@ SELECT
     r.reporter,
     coalesce(m.machine_id, m.digest) AS configuration,
     coalesce(a.chip, c.device_chip) AS chip,
-    coalesce(a.family, 'Other') AS chip_family,
+    coalesce(a.family, {_FAMILY.format("c.device_chip")}) AS chip_family,
     coalesce(a.bin, CASE WHEN c.device IN ('cpu', 'mps') THEN m.bin END) AS bin,
     m.chip AS machine_chip,
     m.cpu_cores,

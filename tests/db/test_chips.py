@@ -65,3 +65,17 @@ def test_a_gpu_in_another_computer_is_known_by_its_name() -> None:
 def test_a_guest_has_an_unknown_part_of_its_hosts_chip_and_the_whole_of_a_card() -> None:
     assert facts(Machine(chip="Apple M1", gpu_cores=8, virtual=True)) == UNKNOWN
     assert facts(Machine(chip="AMD EPYC", gpu_name="NVIDIA H200", virtual=True)).bandwidth_gb_s == 4800
+
+
+@pytest.mark.parametrize(
+    ("spelling", "peak"),
+    [
+        ("NVIDIA GeForce RTX 4090", 82.58),
+        ("Tesla T4", 8.141),
+        ("NVIDIA H100 80GB HBM3", 67.0),
+        ("NVIDIA H100 PCIe", 51.0),
+        ("Tesla V100-SXM2-16GB", None),  # another card than that of the table
+    ],
+)
+def test_a_card_is_known_by_what_the_system_calls_it(spelling: str, peak: float | None) -> None:
+    assert facts(Machine(chip="AMD EPYC", gpu_name=spelling)).fp32_tflops == peak

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from metalmark_db.chips import family
 from metalmark_db.data import data
 from metalmark_db.errors import DataProblem
+from metalmark_db.families import family
 from metalmark_db.names import OPEN, counterparts, read_aliases, read_mapping
 from metalmark_db.published import read_chips, read_results
 from metalmark_db.words import Precision
