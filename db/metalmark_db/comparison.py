@@ -2,8 +2,6 @@
 
 import json
 
-import msgspec
-
 from . import output
 from .compare import Comparison, Line, Ratio
 from .subjects import Measured
@@ -15,7 +13,7 @@ _SHED = ("torch", "mode", "interval", "precision")
 def show(found: Comparison, *, mixed: bool = False, as_json: bool = False) -> None:
     """Print it."""
     if as_json:
-        print(json.dumps(msgspec.to_builtins(found), ensure_ascii=False, indent=1))  # noqa: T201 - the command's output
+        print(json.dumps(output.named(found), ensure_ascii=False, indent=1))  # noqa: T201 - the command's output
         return
     for place, name in enumerate(found.names):
         output.say(f"{_letter(place)}: {name}")

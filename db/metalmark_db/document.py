@@ -93,6 +93,12 @@ def decode(data: bytes) -> Document:
     return document
 
 
+def schema() -> bytes:
+    """The JSON Schema of documents, indented, from the types that read them."""
+    made = msgspec.json.schema(Document)
+    return msgspec.json.format(_ENCODER.encode(made), indent=2) + b"\n"
+
+
 def _version(data: bytes) -> int:
     """The format that a text states which is no document of ours; 0 where it states none."""
     try:

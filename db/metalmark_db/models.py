@@ -267,7 +267,10 @@ class SummaryRecord(Base, fields_of=SummaryRow):
     """The cases that may be ranked, by bin of a chip, workload, torch and system; kept equal to summary_view."""
 
     __tablename__ = "summary"
-    __table_args__ = (Index(None, "chip", "workload"), Index(None, "workload", "device", "precision"))
+    __table_args__ = (
+        Index("ix_summary_case", "chip", "workload", "device", "precision", "mode", "torch"),
+        Index(None, "workload", "device", "precision"),
+    )
     id: Mapped[int] = mapped_column(_KEY, primary_key=True)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from rich.cells import cell_len
 from rich.console import Console, JustifyMethod
 from rich.table import Table
@@ -134,6 +135,17 @@ def plain(cell: Any) -> Any:
     if isinstance(cell, bytes):
         return cell.hex()
     return str(cell) if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+
+def named(value: Any) -> Any:
+    """A value of records, tuples and lists as JSON has it: every field by its name."""
+    if isinstance(value, msgspec.Struct):
+        return {name: named(getattr(value, name)) for name in value.__struct_fields__}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: named(one) for name, one in value._asdict().items()}
+    if isinstance(value, dict):
+        return {name: named(one) for name, one in value.items()}
+    return [named(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

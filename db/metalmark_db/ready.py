@@ -20,7 +20,7 @@ QUERIES: tuple[Query, ...] = (
         id="fastest-resnet50-training",
         question="Which chip is the fastest at training ResNet-50?",
         sql="""
-SELECT chip, bin, device, torch, os, machines, round(CAST(8 / median_s AS NUMERIC), 1) AS images_per_s
+SELECT chip, bin, device, torch, os, machines, 8 / median_s AS images_per_s
 FROM summary
 WHERE workload = 'resnet50-train-b8' AND precision = 'fp32' AND mode = 'eager'
 ORDER BY median_s
@@ -95,7 +95,7 @@ LIMIT 50
         question="What runs, and what does not, on each family of chips?",
         sql="""
 SELECT chip_family, device, outcome, CAST(sum(runs) AS BIGINT) AS cases
-FROM coverage
+FROM cells
 GROUP BY chip_family, device, outcome
 ORDER BY chip_family, device, cases DESC, outcome
 """,

@@ -2,9 +2,10 @@
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from msgspec import Struct
@@ -14,15 +15,13 @@ from .models import Base, RunRecord
 
 MOST = 6  # side by side, which is what a table has room for
 _HEX = re.compile(r"[0-9a-f]{8,64}")
-_COLUMNS = (
-    "workload", "version", "device", "precision", "mode", "torch", "os", "median_s", "low_s", "high_s",
-    "interval", "machines", "runs",
-)  # fmt: skip
+_KEY = ("workload", "version", "precision", "mode")
+_TOLD = ("device", "torch", "os", "median_s", "low_s", "high_s", "interval", "machines", "runs")
 _SUMMARY, _CELLS = Base.metadata.tables["summary"], Base.metadata.tables["cells"]
 _POWER = ("ac", None, "battery")  # the state that speaks for a machine, first to last
 
 
-class Key(Struct, frozen=True, order=True):
+class Key(NamedTuple):
     """What must be equal for two times to be comparable; the workload's name tells its batch."""
 
     workload: str
@@ -32,7 +31,7 @@ class Key(Struct, frozen=True, order=True):
     mode: str
 
 
-class Measured(Struct, frozen=True, kw_only=True):
+class Measured(NamedTuple):
     """The time of one iteration under one torch and one system."""
 
     device: str
@@ -97,9 +96,9 @@ def _run(connection: sa.Connection, number: int) -> Subject:
 
 def _rows_of_run(connection: sa.Connection, number: int) -> list[Any]:
     """Everything of it that was right and ran on its device, whether it may be ranked or not."""
-    names = ", ".join(f'"{name}"' for name in _COLUMNS if name not in ("machines", "runs"))
+    names = ", ".join(f'"{name}"' for name in (*_KEY, *_TOLD[:-2]))
     statement = f"SELECT {names} FROM results WHERE run_id = :run AND outcome = 'ok' AND NOT fallback"  # noqa: S608
-    return list(connection.execute(sa.text(statement), {"run": number}).mappings())
+    return list(connection.execute(sa.text(statement), {"run": number}))
 
 
 def _by_digits(connection: sa.Connection, digits: str) -> Subject:
@@ -112,14 +111,14 @@ def _by_digits(connection: sa.Connection, digits: str) -> Subject:
         raise UsageProblem(f"{words} with {digits}. Ids stand in the table machines.")
     if run:
         return _run(connection, run[0])
-    chosen = sa.select(_CELLS).where(_CELLS.c.configuration == machines[0], _CELLS.c.ranked)
-    rows = sorted(connection.execute(chosen).mappings(), key=lambda row: _rank(row["power"]))
+    chosen = sa.select(_CELLS.c.chip, _CELLS.c.power, *(_CELLS.c[name] for name in (*_KEY, *_TOLD)))
+    found = connection.execute(chosen.where(_CELLS.c.configuration == machines[0], _CELLS.c.ranked)).all()
     first: dict[Any, Any] = {}
-    for row in rows:
-        first.setdefault((row["chip"], _key(row), row["torch"], row["os"]), row)
+    for row in sorted(found, key=lambda row: _rank(row.power)):
+        first.setdefault((row.chip, *row[2:9]), row[2:])
     if not first:
         raise UsageProblem(f"The machine {digits} has no result that may be ranked.")
-    return Subject(f"machine {machines[0][:8]}", _keyed(list(first.values())))
+    return Subject(f"machine {machines[0][:8]}", _keyed(first.values()))
 
 
 def _rank(power: str | None) -> int:
@@ -148,8 +147,7 @@ def _spellings(connection: sa.Connection, name: str) -> list[str]:
 
 
 def _bin(connection: sa.Connection, chip: str, name: str) -> Subject:
-    chosen = sa.select(_SUMMARY).where(_SUMMARY.c.chip == chip, sa.func.coalesce(_SUMMARY.c.bin, "") == name)
-    rows = list(connection.execute(chosen).mappings())
+    rows = connection.execute(_OF_BIN, {"chip": chip, "name": name})
     return Subject(f"{chip}, {name}" if name else chip, _keyed(rows))
 
 
@@ -161,15 +159,16 @@ def _unknown(name: str, known: Sequence[str]) -> str:
     return f"There is no result of {name}. Measured are: {'; '.join(near or known[:10])}."
 
 
-def _keyed(rows: Sequence[Any]) -> dict[Key, tuple[Measured, ...]]:
-    found: dict[Key, list[Measured]] = {}
-    for row in rows:
-        if row["median_s"] is not None:
-            values = {name: row[name] for name in Measured.__struct_fields__ if name in row}
-            found.setdefault(_key(row), []).append(Measured(**values))
+def _keyed(rows: Iterable[Any]) -> dict[Key, tuple[Measured, ...]]:
+    """Rows of the columns _KEY and _TOLD by what makes them comparable."""
+    found: defaultdict[Key, list[Measured]] = defaultdict(list)
+    for workload, version, precision, mode, *told in rows:
+        if told[3] is not None:
+            unit = "CPU" if told[0] == "cpu" else "GPU"
+            found[Key(workload, version, unit, precision, mode)].append(Measured(*told))
     return {key: tuple(several) for key, several in found.items()}
 
 
-def _key(row: Any) -> Key:
-    unit = "CPU" if row["device"] == "cpu" else "GPU"
-    return Key(row["workload"], row["version"], unit, row["precision"], row["mode"])
+_OF_BIN = sa.select(*(_SUMMARY.c[name] for name in (*_KEY, *_TOLD))).where(
+    _SUMMARY.c.chip == sa.bindparam("chip"), sa.func.coalesce(_SUMMARY.c.bin, "") == sa.bindparam("name")
+)

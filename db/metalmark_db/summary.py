@@ -18,6 +18,8 @@ from .locks import Work, alone
 from .models import AliasRecord, Base, CaseRecord, LoadedRecord, RankRecord, TouchedRecord
 from .packing import insert_many
 
+MANY = 200  # units after which the tables may have another shape
+
 Unit = tuple[str, str]  # chip and workload
 Progress = Callable[[int, int], None]  # units done, units in all
 
@@ -47,7 +49,17 @@ def refresh(engine: sa.Engine, progress: Progress = lambda _done, _all: None) ->
         if anew:
             connection.execute(sa.delete(LoadedRecord).where(LoadedRecord.name == "summary"))
             connection.execute(sa.insert(LoadedRecord), {"name": "summary", "digest": edition})
+        if len(units) > MANY:
+            _count(connection)
     return len(units)
+
+
+def _count(connection: sa.Connection) -> None:
+    """Let the engine look at the tables, so that it answers people's questions by the right index."""
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("PRAGMA analysis_limit=1000")
+    for table in ("summary", "cells"):
+        connection.exec_driver_sql(f"ANALYZE {table}")
 
 
 def _edition(connection: sa.Connection) -> str:

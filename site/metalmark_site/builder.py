@@ -8,7 +8,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from metalmark_db import addresses
+from metalmark_db import addresses, document
 from metalmark_db.errors import UsageProblem
 
 from .data import data
@@ -93,6 +93,8 @@ def write_pages(facts: Facts, folder: Path, say: Say) -> list[Figure]:
     """The figures of all pages, whose Markdown lies in ``folder`` now."""
     say("writing the pages")
     shutil.copytree(data("pages"), folder)
+    (folder / "data").mkdir()
+    (folder / "data" / "document.schema.json").write_bytes(document.schema())
     (folder / ".gitkeep").touch()  # a checkout keeps its empty folder of pages by it
     copy_assets(folder / ASSETS, SHARED)
     environment = templates()

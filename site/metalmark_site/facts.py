@@ -10,6 +10,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 
 from metalmark_db import queries
+from metalmark_db.dictionary import Described, described
 from metalmark_db.rows import ChipRow, PublishedRow, ResultRow, RunRow, SourceRow, SpeedPair, WorkloadRow
 
 from .text import natural, slug
@@ -34,6 +35,7 @@ class Facts:
     chips: tuple[ChipRow, ...] = ()
     workloads: tuple[WorkloadRow, ...] = ()
     speed_pairs: tuple[SpeedPair, ...] = ()
+    dictionary: tuple[Described, ...] = ()
 
     @cached_property
     def chip_slugs(self) -> dict[str, str]:
@@ -94,7 +96,10 @@ class Facts:
 
 def read_facts(engine: sa.Engine) -> Facts:
     """The facts of a database."""
+    with engine.connect() as connection:
+        dictionary = tuple(described(connection))
     return Facts(
+        dictionary=dictionary,
         results=tuple(queries.results(engine)),
         runs=tuple(queries.runs(engine)),
         published=tuple(queries.published(engine)),

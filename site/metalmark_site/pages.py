@@ -1,6 +1,6 @@
 """The generated pages: one row a kind. A new page is a template and a row here."""
 
-from .content import chips, gpu_or_cpu, home, published, workloads
+from .content import chips, data, gpu_or_cpu, home, published, workloads
 from .page import PageKind
 
 PAGES: tuple[PageKind, ...] = (
@@ -13,4 +13,5 @@ PAGES: tuple[PageKind, ...] = (
     PageKind(path="published/as-published.md", template="as_published.md.j2", contents=published.overview),
     PageKind(path="published/<source>.md", template="source.md.j2", contents=published.each),
     PageKind(path="published/gpu-or-cpu.md", template="gpu_or_cpu.md.j2", contents=gpu_or_cpu.page),
+    PageKind(path="data.md", template="data.md.j2", contents=data.page),
 )

@@ -8,21 +8,22 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from _fleet import Fleet
+from fleet import runs as fleet_runs
 from metalmark_db import queries, summary
 from metalmark_db.cli import main
-from metalmark_db.document import encode
+from metalmark_db.document import document_of, encode
 from metalmark_db.engine import open_database
 from metalmark_db.errors import MissingPart, UsageProblem
 from metalmark_db.export import READABLE, rows, write_parquet
 from metalmark_db.ingest import ingest
 
 RUNS = 4
+CASES = sum(len(run.cases) for run, _ in fleet_runs(RUNS, 5))
 
 
 @pytest.fixture(scope="module")
 def documents() -> list[bytes]:
-    return [encode(one) for one in Fleet(5).documents(RUNS)]
+    return [encode(document_of(*one)) for one in fleet_runs(RUNS, 5)]
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_csv_and_json_lines_hold_every_row_alike(filled: str, tmp_path: Path) ->
     with (tmp_path / "r.csv").open(newline="", encoding="utf-8") as file:
         from_csv = list(csv.DictReader(file))
     from_json = [json.loads(line) for line in (tmp_path / "r.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert len(from_csv) == len(from_json) == 80 * RUNS
+    assert len(from_csv) == len(from_json) == CASES
     for one, other in zip(from_csv, from_json, strict=True):
         assert list(one) == list(other)
         assert one["median_s"] == ("" if other["median_s"] is None else repr(other["median_s"]))
@@ -110,7 +111,7 @@ def test_parquet_has_one_partition_a_chip_and_the_same_rows(filled: str, tmp_pat
     with engine.connect() as connection:
         found = connection.execute(sa.text("SELECT chip, count(*), sum(median_s) FROM results GROUP BY chip")).all()
     engine.dispose()
-    assert table.num_rows == 80 * RUNS
+    assert table.num_rows == CASES
     sums: dict[str, list[float]] = {}
     for row in table.to_pylist():
         sums.setdefault(row["chip"], []).append(row["median_s"] or 0.0)

@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 from typing import Annotated
 
-import msgspec
 import typer
 
 from .. import output, queries, summary
@@ -53,7 +52,7 @@ def standing_command(
         places = standing(engine, queries.results(engine, chosen[0].run_id))
     if as_json:
         told = {"run": chosen[0], "places": places}
-        print(json.dumps(msgspec.to_builtins(told), ensure_ascii=False, indent=1))  # noqa: T201 - the command's output
+        print(json.dumps(output.named(told), ensure_ascii=False, indent=1))  # noqa: T201 - the command's output
         return
     output.say(machine_line(chosen[0]))
     if places:

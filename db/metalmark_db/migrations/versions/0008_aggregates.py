@@ -34,7 +34,9 @@ def upgrade() -> None:
     _create_names()
     _create_ranks()
     _create_aggregate("summary", [])
+    op.create_index("ix_summary_case", "summary", ["chip", "workload", "device", "precision", "mode", "torch"])
     _create_aggregate("cells", _cell_keys())
+    op.create_index(op.f("ix_cells_chip_workload"), "cells", ["chip", "workload"])
     _tell_of_machines()
     _tell_of_software()
     for table in ("machines", "software"):
@@ -158,7 +160,6 @@ def _create_aggregate(table: str, more: list[sa.Column[Any]]) -> None:
         *more,
         sa.PrimaryKeyConstraint("id", name=op.f(f"pk_{table}")),
     )
-    op.create_index(op.f(f"ix_{table}_chip_workload"), table, ["chip", "workload"])
     op.create_index(op.f(f"ix_{table}_workload_device_precision"), table, ["workload", "device", "precision"])
 
 
