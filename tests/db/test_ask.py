@@ -89,3 +89,25 @@ def test_a_question_that_never_ends_is_ended_by_ctrl_c(engine: sa.Engine) -> Non
         ask(engine, endless)
     press.join()
     assert ask(engine, "SELECT 1").rows == ((1,),)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c",
+        "SELECT count(*) FROM published a, published b, published c",
+    ],
+)
+def test_a_question_that_never_ends_is_ended_by_its_limit(engine: sa.Engine, sql: str) -> None:
+    with pytest.raises(QueryProblem, match=r"stopped after 0.3 seconds.*--timeout"):
+        ask(engine, sql, 0.3)
+    assert ask(engine, "SELECT 1").rows == ((1,),)
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT randomblob(1000000000)", "SELECT hex(zeroblob(60000000))", "SELECT zeroblob(100000000)"]
+)
+def test_a_value_that_fills_the_memory_is_refused(engine: sa.Engine, sql: str) -> None:
+    with pytest.raises(QueryProblem, match="more than 64 MB"):
+        ask(engine, sql)
+    assert ask(engine, "SELECT length(zeroblob(1000000))").rows == ((1_000_000,),)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from .. import report
-from ..engine import open_database
+from ..engine import opened
 from .query import DB
 
 
@@ -15,4 +15,5 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show a stored run: its machine, and every case with its outcome."""
-    report.show_run(open_database(db, create=False), run, as_json=as_json)
+    with opened(db, create=False) as engine:
+        report.show_run(engine, run, as_json=as_json)
