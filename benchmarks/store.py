@@ -229,7 +229,7 @@ def _written_by_sqlite_utils(path: Path, tables: Sequence[tuple[str, tuple[str, 
     database = Database(path)
     began = time.perf_counter()
     for table, rows in dressed:
-        database[table].insert_all(rows)
+        database.table(table).insert_all(rows)
     return time.perf_counter() - began
 
 

@@ -18,7 +18,7 @@ _SUMMARY = ("median_s", "low_s", "high_s", "interval", "samples")
 _CASES = CaseRecord.__table__.c
 _CASES_OF_RUN = sa.select(_CASES.id, *(_CASES[name] for name in CASE_KEY)).where(_CASES.run_id == sa.bindparam("run"))
 _RUN_OF_DIGEST = sa.select(RunRecord.id).where(RunRecord.digest == sa.bindparam("digest"))
-_TOUCH = sa.insert(TouchedRecord.__table__)
+_TOUCH = sa.insert(TouchedRecord)
 _NOTHING: Row = [None, None, None, None, 0]
 
 

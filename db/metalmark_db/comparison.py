@@ -72,6 +72,10 @@ def _remarks(found: Comparison, *, mixed: bool) -> list[str]:
         remarks.append(f"Geometric mean over the {_cases(len(found.lines))} of this table: {', '.join(means)}.")
     if any(ratio.within_noise for line in found.lines for ratio in line.ratios):
         remarks.append("≈ is within noise: the interval of the ratio contains 1.")
+    if any(one.interval == "range" for line in found.lines for one in line.measured):
+        remarks.append(
+            "With fewer than six computers an interval goes from the fastest to the slowest run: no 95 % interval."
+        )
     if mixed:
         remarks.append("Versions of torch and macOS differ between the columns, as was asked for.")
     if found.versions_differ:

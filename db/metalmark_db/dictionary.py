@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 from .aggregates import CellRow
 from .columns import plain_type
 from .models import Base
+from .ready import QUERIES
 from .rows import ResultRow
 from .views import ALL
 
@@ -73,6 +74,7 @@ _TYPES: tuple[tuple[type[Any], str], ...] = (
     (sa.Integer, "whole number"),
     (sa.String, "text"),
 )
+_BEHIND = ("ranks", "touched", "loaded", "summary_view", "cells_view")  # of no use to most people
 ORDER = (
     *("results", "speedups", "coverage", "everything", "summary", "cells", "machines", "published", "sources", "chips"),
     *("workloads", "runs", "cases", "rounds", "software", "conditions", "aliases", "mapping"),
@@ -103,6 +105,24 @@ def described(connection: sa.Connection) -> list[Described]:
         table.name: _table(table) for table in Base.metadata.sorted_tables
     }
     return [found[name] for name in ORDER]
+
+
+def datasette(connection: sa.Connection, database: str) -> dict[str, Any]:
+    """What Datasette shows beside a file of this name: what tables and columns mean, and questions ready to ask."""
+    tables = {
+        one.name: {
+            "description": f"{one.meaning}.",
+            "columns": {column.name: column.meaning for column in one.columns},
+            "hidden": one.name in _BEHIND,
+        }
+        for one in described(connection)
+    }
+    queries = {one.id: {"title": one.question, "sql": one.sql.strip()} for one in QUERIES}
+    return {
+        "title": "Metalmark",
+        "description": "The open benchmark database for PyTorch on Apple silicon, with CPU and CUDA beside it.",
+        "databases": {database: {"tables": tables, "queries": queries}},
+    }
 
 
 def _table(table: sa.Table) -> Described:
@@ -145,6 +165,6 @@ def _defined(struct: type[Struct]) -> dict[str, Column]:
         metas = [one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Meta) and one.description]
         for meta in metas[:1]:
             unit = (meta.extra or {}).get("unit")
-            meaning = f"{meta.description} ({unit})" if unit else meta.description
+            meaning = f"{meta.description} ({unit})" if unit else str(meta.description)
             found[name] = Column(name, words.get(plain_type(hint), "JSON"), meaning)
     return found

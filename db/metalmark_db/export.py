@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from . import document, queries
+from . import dictionary, document, queries
 from .engine import open_database
 from .errors import MissingPart, UsageProblem
 from .load import load_run
@@ -43,6 +43,7 @@ class Form(StrEnum):
     PARQUET = "parquet"
     SQLITE = "sqlite"
     DOCUMENTS = "documents"
+    DATASETTE = "datasette"
 
 
 def rows(engine: sa.Engine, table: str, chip: Any = ...) -> Iterator[tuple[tuple[str, ...], Sequence[Sequence[Any]]]]:
@@ -101,6 +102,12 @@ def write_documents(engine: sa.Engine, file: IO[bytes], told: Told = lambda _: N
     for number in sorted(queries.run_ids(engine)):
         file.write(document.encode(document.document_of(*load_run(engine, number))))
         told(1)
+
+
+def write_datasette(engine: sa.Engine, file: IO[str], database: str) -> None:
+    """Write the metadata that Datasette shows beside an SQLite file: ``datasette NAME.sqlite -m metadata.json``."""
+    with engine.connect() as connection:
+        json.dump(dictionary.datasette(connection, database), file, ensure_ascii=False, indent=1)
 
 
 def write_parquet(engine: sa.Engine, table: str, folder: Path, told: Told = lambda _: None) -> None:

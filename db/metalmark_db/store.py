@@ -136,12 +136,12 @@ def _shared(connection: sa.Connection, table: type[Any], value: Struct, extra: M
     if found is None:
         _insert_new(connection, rows, {**flat(value), "digest": digest, **extra})
         found = connection.scalar(known)
-    return int(found)
+    return int(found or 0)
 
 
 def _insert_new(connection: sa.Connection, table: Any, row: Mapping[str, Any]) -> bool:
     """Whether the row is a new one; one that is there already, perhaps from another writer this moment, is no error."""
-    insert = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}[connection.dialect.name]
+    insert: Any = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}[connection.dialect.name]
     return connection.execute(insert(table).on_conflict_do_nothing(), dict(row)).rowcount > 0
 
 

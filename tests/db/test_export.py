@@ -3,6 +3,8 @@
 import csv
 import json
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -158,6 +160,14 @@ def test_what_cannot_be_written_is_said(database: Path, tmp_path: Path, words: t
     assert list(tmp_path.glob("x*")) == []
 
 
+def test_a_database_is_never_replaced_by_its_own_copy(database: Path, tmp_path: Path) -> None:
+    before = database.read_bytes()
+    (tmp_path / "link.sqlite").symlink_to(database)
+    for name in (database, tmp_path / "link.sqlite", tmp_path / "." / database.name):
+        assert call("export", str(name), "--force", "--db", str(database)) == UsageProblem.exit_code
+    assert database.read_bytes() == before
+
+
 def test_without_pyarrow_the_way_to_get_it_is_said(
     engine: sa.Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,3 +179,26 @@ def test_without_pyarrow_the_way_to_get_it_is_said(
 def test_rows_come_in_batches(engine: sa.Engine) -> None:
     sizes = [len(batch) for _, batch in rows(engine, "published")]
     assert sizes == [2000, 2000, 761]
+
+
+def test_datasette_opens_the_file_with_meanings_and_questions(
+    engine: sa.Engine, tmp_path: Path, documents: list[bytes]
+) -> None:
+    ingest(engine, [(str(number), one) for number, one in enumerate(documents)])
+    address = str(engine.url.database)
+    folder = tmp_path / "out"
+    assert call("export", str(folder / "metalmark.sqlite"), "--db", address) == 0
+    assert call("export", str(folder / "metalmark.json"), "--format", "datasette", "--db", address) == 0
+
+    def get(path: str) -> str:
+        words = ["metalmark.sqlite", "-m", "metalmark.json", "--get", path]
+        command = [sys.executable, "-W", "ignore", "-m", "datasette", *words]
+        return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+    page = get("/metalmark/results")
+    assert "Measured cases, one flat row each" in page
+    assert "Centre of the samples, of one iteration (s)" in page
+    assert "Which chip is the fastest at training ResNet-50?" in get("/metalmark")
+    answer = json.loads(get("/metalmark/fastest-resnet50-training.json?_shape=array"))
+    assert answer
+    assert set(answer[0]) >= {"chip", "images_per_s"}

@@ -34,6 +34,7 @@ def export_command(
     CSV and JSON lines hold one table or view; Parquet too, with one folder a chip.
     An SQLite file holds everything but raw samples, with the same views.
     Documents are the runs themselves, with all samples, one a line: what ingest takes.
+    The format datasette is the metadata for an SQLite file of the same name.
 
     Examples: metalmark export results.csv; metalmark export cells.parquet --table cells;
     metalmark export all.jsonl --format documents
@@ -43,6 +44,7 @@ def export_command(
         forms = ", ".join(Form)
         raise UsageProblem(f"What {path} shall hold is not clear: its name tells no format. Say --format: {forms}.")
     with opened(db, create=False) as engine, _progress() as bar:
+        _spare(engine, path)
         summary.refresh(engine)
         task = bar.add_task("rows", total=None)
 
@@ -65,12 +67,22 @@ def export_command(
                 case Form.DOCUMENTS:
                     with place.open("wb") as raw:
                         export.write_documents(engine, raw, told)
+                case Form.DATASETTE:
+                    with place.open("w", encoding="utf-8") as file:
+                        export.write_datasette(engine, file, Path(path).name.partition(".")[0])
         done = int(bar.tasks[0].completed)
     output.say(f"{path}: {done:,} {'runs' if chosen is Form.DOCUMENTS else 'rows'}.")
 
 
+def _spare(engine: sa.Engine, path: str) -> None:
+    """A copy without raw samples must never take the place of the database that has them."""
+    own = engine.url.database
+    if engine.dialect.name == "sqlite" and own and Path(path).resolve() == Path(own).resolve():
+        raise UsageProblem(f"{path} is the database itself. Choose another name for its copy.")
+
+
 def _to_stdout(engine: sa.Engine, table: str, form: Form, told: export.Told) -> None:
-    if form in (Form.PARQUET, Form.SQLITE):
+    if form in (Form.PARQUET, Form.SQLITE, Form.DATASETTE):
         raise UsageProblem(f"{form.value} is no stream. Name a file or a folder.")
     if form is Form.DOCUMENTS:
         sys.stdout.flush()
