@@ -1,6 +1,6 @@
 """What has to hold of a document before it may enter a database, beyond the types of its fields."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -16,12 +16,26 @@ _EARLY = timedelta(days=1)  # clocks of computers differ
 Known = Mapping[tuple[str, int], Workload]
 
 
-def problems(document: Document, known: Known) -> list[str]:
-    """Why the document cannot be taken, or nothing; ``known`` are the workloads of the database."""
-    return [text for check in _CHECKS for text in check(document, known)]
+def problems(document: Document) -> list[str]:
+    """What is wrong with a document, whatever database it is for."""
+    return [text for check in _CHECKS for text in check(document)]
 
 
-def _start(document: Document, _known: Known) -> Iterator[str]:
+def contradictions(used: Iterable[tuple[str, int]], facts: Iterable[Workload], known: Known) -> list[str]:
+    """What a document says of the workloads that it uses against what is ``known`` of them."""
+    told = {(one.id, one.version): one for one in facts}
+    return [text for key in dict.fromkeys(used) for text in _of_workload(key, told.get(key), known.get(key))]
+
+
+def _of_workload(key: tuple[str, int], here: Workload | None, there: Workload | None) -> Iterator[str]:
+    name = f"{key[0]} version {key[1]}"
+    if here is None and there is None:
+        yield f"workloads says nothing of {name}, and neither does the database"
+    elif here is not None and there is not None:
+        yield from _differences(name, here, there)
+
+
+def _start(document: Document) -> Iterator[str]:
     text = document.run.head.started_at
     try:
         start = datetime.fromisoformat(text)
@@ -34,7 +48,7 @@ def _start(document: Document, _known: Known) -> Iterator[str]:
         yield f"run.head.started_at is {text!r}, which has yet to come"
 
 
-def _cases(document: Document, _known: Known) -> Iterator[str]:
+def _cases(document: Document) -> Iterator[str]:
     if not document.run.cases:
         yield "run.cases is empty: nothing was measured"
     seen = set()
@@ -62,17 +76,9 @@ def _case(case: Case) -> Iterator[str]:
         yield "has a time that no clock shows"
 
 
-def _workloads(document: Document, known: Known) -> Iterator[str]:
-    told = {(one.id, one.version): one for one in document.workloads}
-    if len(told) != len(document.workloads):
+def _workloads(document: Document) -> Iterator[str]:
+    if len({(one.id, one.version) for one in document.workloads}) != len(document.workloads):
         yield "workloads has one of them twice"
-    for key in dict.fromkeys((case.workload, case.version) for case in document.run.cases):
-        name = f"{key[0]} version {key[1]}"
-        here, there = told.get(key), known.get(key)
-        if here is None and there is None:
-            yield f"workloads says nothing of {name}, and neither does the database"
-        elif here is not None and there is not None:
-            yield from _differences(name, here, there)
 
 
 def _differences(name: str, here: Workload, there: Workload) -> Iterator[str]:
@@ -82,4 +88,4 @@ def _differences(name: str, here: Workload, there: Workload) -> Iterator[str]:
             yield f"workloads says that {fact} of {name} is {new}; the database knows {old}"
 
 
-_CHECKS: tuple[Callable[[Document, Known], Iterator[str]], ...] = (_start, _cases, _workloads)
+_CHECKS: tuple[Callable[[Document], Iterator[str]], ...] = (_start, _cases, _workloads)

@@ -1,7 +1,8 @@
 """Documents into the database: each whole in a transaction of its own, or not at all."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from enum import StrEnum
+from itertools import chain, islice
 from typing import Any
 
 import msgspec
@@ -9,15 +10,17 @@ import sqlalchemy as sa
 from msgspec import Struct
 
 from . import summary
-from .bulk import find_run, put_document
-from .checks import problems
+from .ahead import ahead
+from .bulk import find_run, put_run
+from .checks import contradictions
 from .columns import unflat
-from .document import Document, decode
 from .errors import DataProblem
 from .models import WorkloadRecord
+from .prepare import Prepared, Source, made_ready
+from .prepare import told as told_of
 from .record import Workload
 
-MOST_SAID = 5  # reasons that one document is refused for
+FEW = 50  # documents that are not worth a second process
 
 
 class Fate(StrEnum):
@@ -36,9 +39,6 @@ class Handled(Struct, frozen=True):
     reason: str | None = None
 
 
-Source = Iterable[tuple[str, bytes | DataProblem]]
-
-
 def ingest(
     engine: sa.Engine, documents: Source, told: Callable[[Handled], None] = lambda _: None, *, refresh: bool = True
 ) -> dict[Fate, int]:
@@ -51,8 +51,8 @@ def ingest(
     with engine.execution_options(metalmark_write=True).connect() as connection:
         _make_room(connection)
         taker = _Taker(connection)
-        for name, data in documents:
-            handled = taker.handled(name, data)
+        for name, run in _prepared(documents):
+            handled = taker.handled(name, run)
             counts[handled.fate] += 1
             told(handled)
     if refresh:
@@ -60,12 +60,21 @@ def ingest(
     return counts
 
 
+def _prepared(documents: Source) -> Iterator[tuple[str, Prepared | DataProblem]]:
+    """Each document made ready, in order; from some number on by a process that works ahead of this one."""
+    source = iter(documents)
+    for name, data in islice(source, FEW):
+        yield name, made_ready(data)
+    if (first := next(source, None)) is not None:
+        yield from ahead(chain([first], source))
+
+
 def _make_room(connection: sa.Connection) -> None:
     """Let SQLite keep more pages in memory, and write its log back less often, while many documents come in."""
     if connection.dialect.name == "sqlite":
         driver: Any = connection.connection.driver_connection
         driver.execute("PRAGMA cache_size=-65536")  # KiB
-        driver.execute("PRAGMA wal_autocheckpoint=8000")  # pages: 32 MB
+        driver.execute("PRAGMA wal_autocheckpoint=32000")  # pages: 128 MB
 
 
 class _Taker:
@@ -75,36 +84,29 @@ class _Taker:
         self._connection = connection
         self._workloads = self._read()
 
-    def handled(self, name: str, data: bytes | DataProblem) -> Handled:
+    def handled(self, name: str, run: Prepared | DataProblem) -> Handled:
         """What became of a document."""
+        if isinstance(run, DataProblem):
+            return Handled(name, Fate.REFUSED, str(run))
+        if found := contradictions([key[:2] for key in run.keys], run.workloads, self._workloads):
+            return Handled(name, Fate.REFUSED, told_of(found))
         try:
-            return Handled(name, self._put(self._checked(data)))
+            return Handled(name, self._put(run))
         except DataProblem as problem:
             return Handled(name, Fate.REFUSED, str(problem))
 
-    def _checked(self, data: bytes | DataProblem) -> Document:
-        if isinstance(data, DataProblem):
-            raise data
-        document = decode(data)
-        if found := problems(document, self._workloads):
-            more = f"; and {len(found) - MOST_SAID} more" if len(found) > MOST_SAID else ""
-            raise DataProblem("; ".join(found[:MOST_SAID]) + more)
-        return document
-
-    def _put(self, document: Document) -> Fate:
-        told = {
-            (one.id, one.version): _filled(self._workloads.get((one.id, one.version)), one)
-            for one in document.workloads
-        }
-        news = {key: one for key, one in told.items() if one != self._workloads.get(key)}
+    def _put(self, run: Prepared) -> Fate:
+        facts = {(one.id, one.version): one for one in run.workloads}
+        filled = {key: _filled(self._workloads.get(key), one) for key, one in facts.items()}
+        news = {key: one for key, one in filled.items() if one != self._workloads.get(key)}
         try:
             with self._connection.begin():
-                if find_run(self._connection, document.digest) is not None:
+                if find_run(self._connection, run.digest) is not None:
                     return Fate.KNOWN
-                put_document(self._connection, document, news.values())
+                put_run(self._connection, run, news.values())
         except (sa.exc.DataError, sa.exc.IntegrityError, OverflowError, UnicodeError) as error:
             with self._connection.begin():
-                if find_run(self._connection, document.digest) is not None:  # another process was quicker
+                if find_run(self._connection, run.digest) is not None:  # another process was quicker
                     return Fate.KNOWN
             cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
             raise DataProblem(f"the database does not take it: {cause}") from error

@@ -25,6 +25,7 @@ from .terminal import harmless
 
 _GAP = 2  # between columns
 _SQLITE = "sqlite:///"
+_MOST_ROWS = 10_000  # of a table on the screen: more would take minutes to align, and nobody reads them
 
 Form = Callable[[Answer], None]
 
@@ -109,13 +110,15 @@ def say(text: str | Text, *, stderr: bool = False) -> None:
 
 
 def _print_table(answer: Answer) -> None:
+    shown = answer.rows[:_MOST_ROWS]
     numbers = [
         name
         for place, name in enumerate(answer.columns)
-        if answer.rows and all(isinstance(row[place], (int, float, type(None))) for row in answer.rows)
+        if shown and all(isinstance(row[place], (int, float, type(None))) for row in shown)
     ]
-    table(None, answer.columns, answer.rows, right=numbers)
-    print(f"({len(answer.rows)} row{'' if len(answer.rows) == 1 else 's'})")  # noqa: T201
+    table(None, answer.columns, shown, right=numbers)
+    rest = "" if len(shown) == len(answer.rows) else f"; the first {len(shown)} are shown, --csv and --json print all"
+    print(f"({len(answer.rows)} row{'' if len(answer.rows) == 1 else 's'}{rest})")  # noqa: T201
 
 
 def _print_csv(answer: Answer) -> None:
@@ -126,8 +129,12 @@ def _print_csv(answer: Answer) -> None:
 
 def _print_json(answer: Answer) -> None:
     names = _distinct(answer.columns)
-    rows = [{name: plain(cell) for name, cell in zip(names, row, strict=True)} for row in answer.rows]
-    print(json.dumps(rows, ensure_ascii=False, indent=1, default=str, allow_nan=False))  # noqa: T201
+    encoder = json.JSONEncoder(ensure_ascii=False, indent=1, default=str, allow_nan=False)
+    sys.stdout.write("[")
+    for number, row in enumerate(answer.rows):  # one at a time: the text of a million rows takes gigabytes
+        text = encoder.encode({name: plain(cell) for name, cell in zip(names, row, strict=True)})
+        sys.stdout.write((",\n " if number else "\n ") + text.replace("\n", "\n "))
+    sys.stdout.write("\n]\n" if answer.rows else "]\n")
 
 
 def plain(cell: Any) -> Any:

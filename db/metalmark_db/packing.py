@@ -52,7 +52,7 @@ def insert_many(connection: sa.Connection, table: str, names: Sequence[str], row
     listed, marks = ", ".join(f'"{name}"' for name in names), ", ".join([mark] * len(names))
     statement = f"INSERT INTO {table} ({listed}) VALUES ({marks})"  # noqa: S608 - our own names
     if rows:
-        connection.exec_driver_sql(statement, list(map(tuple, rows)))
+        connection.exec_driver_sql(statement, [row if isinstance(row, tuple) else tuple(row) for row in rows])
 
 
 @cache
