@@ -1,8 +1,7 @@
 """The store at a million cases: taking in, comparing, asking; on SQLite, and on PostgreSQL with --postgres.
 
 Documents come from a made-up fleet (``fleet``), as ``metalmark run`` writes them: 76 to 80 cases on most machines, 3
-rounds of 20 samples.
-Figures are of one run on one machine; the documents lie in files of one a line, which are made before the clock runs. ``--cases 20000`` is a
+rounds of 20 samples. They lie in files of one a line, which are made before the clock runs. ``--cases 20000`` is a
 small sample. The figures to reach are those of the table in site/pages/performance.md.
 """
 

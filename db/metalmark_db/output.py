@@ -25,7 +25,7 @@ from .terminal import harmless
 
 _GAP = 2  # between columns
 _SQLITE = "sqlite:///"
-_MOST_ROWS = 10_000  # of a table on the screen: more would take minutes to align, and nobody reads them
+_MOST_ROWS = 2000  # of a table: more would take many seconds to align, and nobody reads them on a screen
 
 Form = Callable[[Answer], None]
 

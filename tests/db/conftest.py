@@ -99,6 +99,33 @@ def any_engine(any_address: str) -> Iterator[sa.Engine]:
 
 
 @pytest.fixture
+def reader_address(postgres: str) -> str:
+    """Address of a PostgreSQL database, for a role that may write its rows and make tables, and is no superuser."""
+    owner = sa.create_engine(postgres)
+    with owner.begin() as connection:
+        if not connection.scalar(sa.text("SELECT 1 FROM pg_roles WHERE rolname = 'metalmark_reader'")):
+            connection.exec_driver_sql("CREATE ROLE metalmark_reader LOGIN")
+        connection.exec_driver_sql("GRANT ALL ON ALL TABLES IN SCHEMA public TO metalmark_reader")
+        connection.exec_driver_sql("GRANT CREATE ON SCHEMA public TO metalmark_reader")
+    owner.dispose()
+    return sa.make_url(postgres).set(username="metalmark_reader").render_as_string(hide_password=False)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def any_reader_address(request: pytest.FixtureRequest) -> str:
+    """Address of a database of the test's own that `query` takes, on each engine in turn."""
+    return str(request.getfixturevalue({"sqlite": "database", "postgresql": "reader_address"}[request.param]))
+
+
+@pytest.fixture
+def any_reader(any_reader_address: str) -> Iterator[sa.Engine]:
+    """An engine on a database of the test's own that `query` takes, on each engine in turn."""
+    engine = open_database(any_reader_address)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
 def head() -> RunHead:
     """What is known of a run on an M4 before its first case."""
     return RunHead(
