@@ -32,11 +32,20 @@ CASES = 74  # of a run of the fleet, on average
 PARTS = 10  # of the fleet, each timed alone: what the first takes, the last must take too
 RATE, LINEAR, SLOWEST_S, RATIO, MOST_MB = 10_000, 1.25, 0.050, 1.2, 300
 _SIDES = ("Apple M3", "Apple M4")
+# The same answer by hand: each case on both, under the newest torch and macOS that both have.
 _SIDE_BY_SIDE = """
-    SELECT a.workload, a.precision, a.mode, a.torch, a.os, a.median_s, b.median_s, a.median_s / b.median_s
-    FROM summary a JOIN summary b ON b.workload = a.workload AND b.version = a.version AND b.device = a.device
-        AND b.precision = a.precision AND b.mode = a.mode AND b.torch = a.torch AND b.os = a.os
-    WHERE a.chip = :one AND a.bin = :one_bin AND b.chip = :other AND b.bin = :other_bin
+    SELECT * FROM (
+        SELECT a.workload, a.device, a.precision, a.mode, a.torch, a.os,
+            a.median_s, a.low_s, a.high_s, a.machines, b.median_s, b.low_s, b.high_s, b.machines,
+            a.median_s / b.median_s AS ratio,
+            row_number() OVER (
+                PARTITION BY a.workload, a.version, a.device, a.precision, a.mode
+                ORDER BY CAST(substr(a.torch, 3) AS INTEGER) DESC, a.os DESC
+            ) AS place
+        FROM summary a JOIN summary b ON b.workload = a.workload AND b.version = a.version AND b.device = a.device
+            AND b.precision = a.precision AND b.mode = a.mode AND b.torch = a.torch AND b.os = a.os
+        WHERE a.chip = :one AND a.bin = :one_bin AND b.chip = :other AND b.bin = :other_bin
+    ) AS pairs WHERE place = 1
 """
 
 

@@ -268,6 +268,7 @@ class SummaryRecord(Base, fields_of=SummaryRow):
 
     __tablename__ = "summary"
     __table_args__ = (
+        Index(None, "chip", "bin"),
         Index("ix_summary_case", "chip", "workload", "device", "precision", "mode", "torch"),
         Index(None, "workload", "device", "precision"),
     )

@@ -147,7 +147,7 @@ def _spellings(connection: sa.Connection, name: str) -> list[str]:
 
 
 def _bin(connection: sa.Connection, chip: str, name: str) -> Subject:
-    rows = connection.execute(_OF_BIN, {"chip": chip, "name": name})
+    rows = connection.execute(_OF_BIN if name else _OF_NO_BIN, {"chip": chip, "bin": name}).all()  # one by one is slow
     return Subject(f"{chip}, {name}" if name else chip, _keyed(rows))
 
 
@@ -169,6 +169,6 @@ def _keyed(rows: Iterable[Any]) -> dict[Key, tuple[Measured, ...]]:
     return {key: tuple(several) for key, several in found.items()}
 
 
-_OF_BIN = sa.select(*(_SUMMARY.c[name] for name in (*_KEY, *_TOLD))).where(
-    _SUMMARY.c.chip == sa.bindparam("chip"), sa.func.coalesce(_SUMMARY.c.bin, "") == sa.bindparam("name")
-)
+_OF_CHIP = sa.select(*(_SUMMARY.c[name] for name in (*_KEY, *_TOLD))).where(_SUMMARY.c.chip == sa.bindparam("chip"))
+_OF_BIN = _OF_CHIP.where(_SUMMARY.c.bin == sa.bindparam("bin"))
+_OF_NO_BIN = _OF_CHIP.where(_SUMMARY.c.bin.is_(None))

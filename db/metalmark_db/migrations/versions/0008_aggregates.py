@@ -34,6 +34,7 @@ def upgrade() -> None:
     _create_names()
     _create_ranks()
     _create_aggregate("summary", [])
+    op.create_index(op.f("ix_summary_chip_bin"), "summary", ["chip", "bin"])
     op.create_index("ix_summary_case", "summary", ["chip", "workload", "device", "precision", "mode", "torch"])
     _create_aggregate("cells", _cell_keys())
     op.create_index(op.f("ix_cells_chip_workload"), "cells", ["chip", "workload"])
