@@ -12,7 +12,7 @@ import fleet
 from _fleet_speed import REGRESSION, recorded
 from _fleet_state import torch_release
 from metalmark_collector.plugins import KNOWN
-from metalmark_db.checks import problems
+from metalmark_db.checks import contradictions, problems
 from metalmark_db.chips import ChipFacts, agreed, facts
 from metalmark_db.data import data
 from metalmark_db.document import document_of, encode
@@ -51,7 +51,9 @@ def test_a_run_is_the_same_whatever_the_count_and_the_first(made: list[Made]) ->
 def test_every_run_is_valid_and_comes_back_from_json_as_it_was(made: list[Made]) -> None:
     for run, workloads in made:
         assert msgspec.json.decode(msgspec.json.encode(run), type=Run) == run
-        assert problems(document_of(run, workloads), {}) == []
+        document = document_of(run, workloads)
+        assert problems(document) == []
+        assert contradictions([case.key[:2] for case in run.cases], document.workloads, {}) == []
 
 
 def test_every_workload_of_a_run_is_told_in_full(made: list[Made]) -> None:
