@@ -15,7 +15,7 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import Struct
 
-from metalmark_db import chips, store
+from metalmark_db import chips, store, summary
 from metalmark_db.chips import ChipFacts
 from metalmark_db.errors import MissingPart, UsageProblem
 from metalmark_db.record import Case, Conditions, Machine, RunHead
@@ -152,6 +152,7 @@ def sit(
     assert recorder.run_id is not None  # noqa: S101 - every planned case has been saved
     after = read_conditions(probe)
     store.finish_run(engine, recorder.run_id, after, finished=finished)
+    summary.refresh(engine)
     return Sitting(
         run_id=recorder.run_id,
         finished=finished,

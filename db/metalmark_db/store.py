@@ -102,10 +102,15 @@ def finish_run(engine: sa.Engine, run_id: int, conditions: Conditions, *, finish
 
 
 def name_run(engine: sa.Engine, run_id: int) -> str:
-    """The digest of a run's document, stored beside it, so that its document is known when it comes back."""
+    """The digest of a run's document, stored beside it, so that its document is known when it comes back.
+
+    Of two runs that say exactly the same, the first one has it.
+    """
     digest = document_of(*load_run(engine, run_id)).digest
+    other = sa.select(RunRecord.id).where(RunRecord.digest == digest, RunRecord.id != run_id)
     with _write(engine) as connection:
-        connection.execute(sa.update(RunRecord).where(RunRecord.id == run_id).values(digest=digest))
+        if connection.scalar(other) is None:
+            connection.execute(sa.update(RunRecord).where(RunRecord.id == run_id).values(digest=digest))
     return digest
 
 

@@ -18,6 +18,10 @@ from .locks import Work, alone
 from .models import AliasRecord, Base, CaseRecord, LoadedRecord, RankRecord, TouchedRecord
 from .packing import insert_many
 
+STALE = (
+    "The database may only be read and holds runs that its summary does not count yet. Somebody who may write to it "
+    "brings it up to date with: metalmark standing"
+)
 MANY = 200  # units after which the tables may have another shape
 
 Unit = tuple[str, str]  # chip and workload
@@ -60,6 +64,15 @@ def _count(connection: sa.Connection) -> None:
         connection.exec_driver_sql("PRAGMA analysis_limit=1000")
     for table in ("summary", "cells"):
         connection.exec_driver_sql(f"ANALYZE {table}")
+
+
+def brought_up_to_date(engine: sa.Engine) -> bool:
+    """Whether both tables are up to date now; a database that may only be read keeps what it has."""
+    try:
+        refresh(engine)
+    except sa.exc.DBAPIError:
+        return False
+    return True
 
 
 def _edition(connection: sa.Connection) -> str:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from .. import comparison, subjects
+from .. import comparison, output, subjects, summary
 from ..compare import compare
 from ..engine import opened
 from ..errors import UsageProblem
@@ -35,6 +35,8 @@ def compare_command(
     Examples: metalmark compare 'Apple M1' 'Apple M4'; metalmark compare 3 7 --workload 'bert*'
     """
     with opened(db, create=False) as engine:
+        if not summary.brought_up_to_date(engine):
+            output.say(summary.STALE, stderr=True)
         found = subjects.find(engine, names, workload)
         if len(found) < 2:  # noqa: PLR2004 - two sides
             raise UsageProblem(f"A comparison takes two or more, and this is one: {found[0].name}. Name another.")

@@ -45,7 +45,8 @@ def export_command(
         raise UsageProblem(f"What {path} shall hold is not clear: its name tells no format. Say --format: {forms}.")
     with opened(db, create=False) as engine, _progress() as bar:
         _spare(engine, path)
-        summary.refresh(engine)
+        if not summary.brought_up_to_date(engine):
+            output.say(summary.STALE, stderr=True)
         task = bar.add_task("rows", total=None)
 
         def told(rows: int) -> None:

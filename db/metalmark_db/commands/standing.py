@@ -40,7 +40,7 @@ def standing_command(
     Examples: metalmark standing; metalmark ingest others.zip, then metalmark standing 3
     """
     with opened(db, create=False) as engine:
-        summary.refresh(engine)
+        current = summary.brought_up_to_date(engine)
         runs = queries.runs(engine)
         chosen = [one for one in runs if run in (None, one.run_id)]
         if not chosen:
@@ -55,6 +55,8 @@ def standing_command(
         print(json.dumps(output.named(told), ensure_ascii=False, indent=1))  # noqa: T201 - the command's output
         return
     output.say(machine_line(chosen[0]))
+    if not current:
+        output.say(summary.STALE, stderr=True)
     if places:
         output.table(None, _COLUMNS, [_cells(one) for one in places], right=("median",), shed=_SHED)
     for line in _remarks(places):
