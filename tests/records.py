@@ -27,8 +27,9 @@ def values(hint: Any, least: int = -(2**40), most: int = 2**40) -> st.SearchStra
         metas = [meta for meta in arguments[1:] if isinstance(meta, Meta)]
         for meta in metas:
             if meta.pattern is not None:
-                return st.just(MATCHING[meta.pattern])
+                return st.just(MATCHING[meta.pattern.removesuffix(r"(?!\n)")])
             least = least if meta.ge is None else int(meta.ge)
+            least = least if meta.gt is None else int(meta.gt) + 1
             most = most if meta.le is None else int(meta.le)
         return values(arguments[0], least, most)
     if get_origin(hint) in (Union, types.UnionType):

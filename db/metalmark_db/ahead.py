@@ -107,7 +107,14 @@ def work() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the first one's affair, which ends this one
     with contextlib.suppress(BrokenPipeError):
         while (data := _read(sys.stdin.buffer)) is not None:
-            found = made_ready(data)
-            refused = isinstance(found, DataProblem)
-            answer = _REFUSED + str(found).encode("utf-8", "replace") if refused else _READY + _encode(found)
-            _write(sys.stdout.buffer, answer)
+            _write(sys.stdout.buffer, _answer_to(data))
+
+
+def _answer_to(data: bytes) -> bytes:
+    found = made_ready(data)
+    if not isinstance(found, DataProblem):
+        try:
+            return _READY + _encode(found)
+        except (OverflowError, ValueError, TypeError) as error:  # a number that no message holds
+            found = DataProblem(f"it holds what no table takes: {error}")
+    return _REFUSED + str(found).encode("utf-8", "replace")

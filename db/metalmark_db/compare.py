@@ -1,14 +1,13 @@
 """Chips, machines and runs side by side: like with like, with the interval of each ratio."""
 
 import math
-import re
 from collections.abc import Sequence
 from statistics import fmean
 
 from msgspec import Struct
 
 from .stats import ratio_interval
-from .subjects import Key, Measured, Subject
+from .subjects import Key, Measured, Subject, numbers
 
 
 class Ratio(Struct, frozen=True, kw_only=True):
@@ -65,8 +64,8 @@ def _chosen(several: Sequence[Sequence[Measured]], *, mix: bool) -> tuple[Measur
     """One row of each, the newest that fit together; None if none do."""
     if mix:
         return tuple(max(rows, key=_age) for rows in several)
-    shared = set.intersection(*({row.torch for row in rows} for rows in several))
-    for torch in sorted(shared, key=_numbers, reverse=True):
+    shared = set.intersection(*({row.torch for row in rows if row.torch} for rows in several))  # unknown is no version
+    for torch in sorted(shared, key=numbers, reverse=True):
         chosen = _on_one_system([[row for row in rows if row.torch == torch] for rows in several])
         if chosen is not None:
             return chosen
@@ -76,7 +75,7 @@ def _chosen(several: Sequence[Sequence[Measured]], *, mix: bool) -> tuple[Measur
 def _on_one_system(several: Sequence[Sequence[Measured]]) -> tuple[Measured, ...] | None:
     """One row of each under the newest macOS that all have which ran on macOS; None where they share none."""
     systems = {row.os for rows in several for row in rows if _is_mac(row)}
-    for system in sorted(systems, key=_numbers, reverse=True) or [None]:
+    for system in sorted(systems, key=numbers, reverse=True) or [None]:
         rows = [next((row for row in some if row.os == system or not _is_mac(row)), None) for some in several]
         fitting = tuple(row for row in rows if row is not None)
         if len(fitting) == len(several):
@@ -89,11 +88,7 @@ def _is_mac(row: Measured) -> bool:
 
 
 def _age(row: Measured) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    return _numbers(row.torch), _numbers(row.os)
-
-
-def _numbers(text: str | None) -> tuple[int, ...]:
-    return tuple(map(int, re.findall(r"[0-9]{1,9}", text or "")))
+    return numbers(row.torch), numbers(row.os)
 
 
 def _ratio(base: Measured, other: Measured) -> Ratio:

@@ -92,6 +92,8 @@ def opened(given: str | None = None, *, create: bool = True) -> Iterator[sa.Engi
     engine = open_database(given, create=create)
     try:
         yield engine
+    except sa.exc.OperationalError as error:  # locked, full, or gone in the middle of the work
+        raise unreadable(engine.url.render_as_string(hide_password=True), error) from error
     finally:
         engine.dispose()
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from . import dictionary, document, queries
+from . import dictionary, document, queries, summary
 from .engine import open_database
 from .errors import MissingPart, UsageProblem
 from .load import load_run
@@ -29,7 +29,7 @@ READABLE = (
 _FLAGS = ("virtual", "fallback", "ranked", "rosetta", "torch_debug")
 _LISTS = ("flags", "fallback_ops", "tier_counts", "cpu_tiers", "environment", "torch_build")
 _LONGEST = 120  # characters of a folder's name
-_LEFT_OUT = ("rounds", "touched", "ranks")  # raw samples, and what a new file has by itself
+_LEFT_OUT = ("rounds", "ranks")  # raw samples, and what a new file has by itself
 _NO_CHIP = "__HIVE_DEFAULT_PARTITION__"
 
 Told = Callable[[int], None]  # rows written
@@ -177,28 +177,32 @@ def write_sqlite(engine: sa.Engine, path: Path, told: Told = lambda _: None) -> 
     """Write an SQLite file with everything but raw samples: the same tables and views, of either engine."""
     copy = open_database(str(path))
     tables = [table for table in Base.metadata.sorted_tables if table.name not in _LEFT_OUT]
-    with copy.execution_options(metalmark_write=True).begin() as target:
+    options: dict[str, Any] = {"stream_results": True, "max_row_buffer": BATCH}
+    if engine.dialect.name == "postgresql":
+        options["isolation_level"] = "REPEATABLE READ"
+    # All tables as they are at one moment, whatever is written meanwhile.
+    with engine.connect().execution_options(**options) as source, copy.begin() as target:
         for table in reversed(tables):
             target.execute(sa.delete(table))
         for table in tables:
-            _copy(engine, target, table, told)
+            _copy(source, target, table, told)
+    summary.refresh(copy)
     driver: Any = copy.raw_connection().driver_connection
     for statement in ("PRAGMA journal_mode=DELETE", "ANALYZE", "VACUUM"):
         driver.execute(statement)
     copy.dispose()
 
 
-def _copy(engine: sa.Engine, target: sa.Connection, table: sa.Table, told: Told) -> None:
+def _copy(source: sa.Connection, target: sa.Connection, table: sa.Table, told: Told) -> None:
     kept = [column for column in table.columns if column.name != "sustained_block_ns"]
     json_at = [place for place, column in enumerate(kept) if isinstance(column.type, sa.JSON)]
-    with engine.connect().execution_options(stream_results=True, max_row_buffer=BATCH) as source:
-        for batch in source.execute(sa.select(*kept).order_by(*table.primary_key)).partitions(BATCH):
-            lines = [list(row) for row in batch]
-            for line in lines:
-                for place in json_at:
-                    line[place] = None if line[place] is None else json.dumps(line[place], separators=(",", ":"))
-            insert_many(target, table.name, [column.name for column in kept], lines)
-            told(len(batch))
+    for batch in source.execute(sa.select(*kept).order_by(*table.primary_key)).partitions(BATCH):
+        lines = [list(row) for row in batch]
+        for line in lines:
+            for place in json_at:
+                line[place] = None if line[place] is None else json.dumps(line[place], separators=(",", ":"))
+        insert_many(target, table.name, [column.name for column in kept], lines)
+        told(len(batch))
 
 
 @contextlib.contextmanager
@@ -208,12 +212,28 @@ def whole(path: Path, *, replace: bool) -> Iterator[Path]:
     Raises:
         UsageProblem: there is something already, and it may not be replaced.
     """
+    if path.name in ("", ".."):
+        raise UsageProblem(f"{path} names no file. Say how what is written shall be called.")
     if path.exists() and not replace:
         raise UsageProblem(f"{path} is there already. Choose another name, or replace it with --force.")
+    if path.is_dir() and not _is_export(path):
+        raise UsageProblem(f"{path} is a folder that no export has written. Choose another name; nothing was replaced.")
+    if Path(f"{path}-wal").exists():
+        raise UsageProblem(f"{path} is a database that is in use ({path}-wal lies beside it). Choose another name.")
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".export-", dir=path.parent) as folder:
-        fresh = Path(folder) / path.name
+        fresh, old = Path(folder) / path.name, Path(folder) / "old"
         yield fresh
         if path.is_dir():
-            path.rename(Path(folder) / "old")
-        fresh.replace(path)
+            path.rename(old)
+        try:
+            fresh.replace(path)
+        except BaseException:  # an interruption too: what was there is put back
+            if old.exists():
+                old.rename(path)
+            raise
+
+
+def _is_export(folder: Path) -> bool:
+    """Whether a folder holds nothing but partitions, as ``write_parquet`` makes them."""
+    return all(one.is_dir() and one.name.startswith("chip=") for one in folder.iterdir())

@@ -1,7 +1,10 @@
 """Where documents come from: files, folders, archives, standard input; each read whole, and never more than one."""
 
+import codecs
+import contextlib
 import gzip
 import io
+import lzma
 import os
 import sys
 import tarfile
@@ -28,7 +31,10 @@ class _Readable(Protocol):
 
 Read = tuple[str, bytes | DataProblem]
 
-_BROKEN = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile, NotImplementedError, RuntimeError)
+_BROKEN = (
+    *(OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile),
+    *(NotImplementedError, RuntimeError, ValueError, MemoryError),
+)
 
 
 def listed(paths: Iterable[str]) -> list[str]:
@@ -73,14 +79,25 @@ def _whole(file: _Readable) -> bytes | DataProblem:
 
 def _stream(name: str, file: IO[bytes]) -> Iterator[Read]:
     """Documents one a line, as ``export`` writes them, or a single one spread over lines."""
-    first = file.readline(MOST_BYTES + 1)
-    try:
-        msgspec.json.decode(first, type=msgspec.Raw)
-    except msgspec.DecodeError:
-        yield name, _whole(_Joined(first, file))
+    first, skipped = file.readline(MOST_BYTES + 1).removeprefix(codecs.BOM_UTF8), 1
+    while first and not first.strip():
+        first, skipped = file.readline(MOST_BYTES + 1), skipped + 1
+    second = b"" if _is_json(first) else file.readline(MOST_BYTES + 1)
+    if not _is_json(first) and not second.lstrip().startswith(b"{"):
+        yield name, _whole(_Joined(first + second, file))
         return
-    yield f"{name}, line 1", first
-    yield from _lines(name, file, after=1)
+    yield f"{name}, line {skipped}", first
+    if second:
+        yield f"{name}, line {skipped + 1}", second
+    yield from _lines(name, file, after=skipped + bool(second))
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        msgspec.json.decode(line, type=msgspec.Raw)
+    except msgspec.DecodeError:
+        return False
+    return True
 
 
 def _lines(name: str, file: IO[bytes], after: int = 0) -> Iterator[Read]:
@@ -109,11 +126,11 @@ class _Joined(io.RawIOBase):
 def _zip(path: str) -> Iterator[Read]:
     with zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
-            if entry.filename.endswith(SUFFIXES) and not entry.is_dir():
+            if entry.filename.endswith((*SUFFIXES, *LINES)) and not entry.is_dir():
                 name = f"{path}: {entry.filename}"
                 try:
                     with archive.open(entry) as file:
-                        yield name, _unpacked(entry.filename, file)
+                        yield from _unpacked(name, file)
                 except _BROKEN as error:
                     yield name, _problem(error)
 
@@ -121,22 +138,23 @@ def _zip(path: str) -> Iterator[Read]:
 def _tar(path: str) -> Iterator[Read]:
     with tarfile.open(path, "r|*") as archive:  # a stream: members are read in their order, and none is kept
         for entry in archive:
-            file = archive.extractfile(entry) if entry.isfile() and entry.name.endswith(SUFFIXES) else None
+            wanted = entry.isfile() and entry.name.endswith((*SUFFIXES, *LINES))
+            file = archive.extractfile(entry) if wanted else None
             if file is not None:
+                name = f"{path}: {entry.name}"
                 try:
-                    data = _unpacked(entry.name, file)
+                    yield from _unpacked(name, file)
                 except _BROKEN as error:
-                    yield f"{path}: {entry.name}", _problem(error)
-                else:
-                    yield f"{path}: {entry.name}", data
+                    yield name, _problem(error)
             archive.members.clear()  # type: ignore[attr-defined]  # it would remember all of them
 
 
-def _unpacked(name: str, file: IO[bytes]) -> bytes | DataProblem:
-    if not name.endswith(".gz"):
-        return _whole(file)
-    with gzip.open(file) as inner:
-        return _whole(inner)
+def _unpacked(name: str, file: IO[bytes]) -> Iterator[Read]:
+    with gzip.open(file) if name.endswith(".gz") else contextlib.nullcontext(file) as inner:
+        if name.removesuffix(".gz").endswith(LINES[0]):
+            yield from _lines(name, cast(IO[bytes], inner))
+        else:
+            yield name, _whole(inner)
 
 
 def _problem(error: Exception) -> DataProblem:

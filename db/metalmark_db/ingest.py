@@ -12,7 +12,7 @@ from msgspec import Struct
 from . import summary
 from .ahead import ahead
 from .bulk import find_run, put_run
-from .checks import contradictions
+from .checks import FACTS, contradictions
 from .columns import unflat
 from .errors import DataProblem
 from .models import WorkloadRecord
@@ -120,8 +120,9 @@ class _Taker:
 
 
 def _filled(known: Workload | None, new: Workload) -> Workload:
-    """What is known of a workload, with what only the new facts tell."""
+    """What is known of a workload, with what only the new facts tell; what its figures rest on is never filled in."""
     if known is None:
         return new
-    missing = {name: getattr(new, name) for name in known.__struct_fields__ if getattr(known, name) in (None, "")}
+    filled = [name for name in known.__struct_fields__ if name not in FACTS and getattr(known, name) in (None, "")]
+    missing = {name: getattr(new, name) for name in filled}
     return msgspec.structs.replace(known, **missing)

@@ -26,9 +26,11 @@ Count = Annotated[int, Meta(ge=1)]
 Bytes = Annotated[int, Meta(ge=0)]
 Load = Annotated[float, Meta(ge=0)]
 Number = Annotated[int, Meta(ge=0)]  # of things of which there may be none, and that is known
+Work = Annotated[float, Meta(ge=0, le=1e21)]  # what an iteration does: more is a mistake, and ends in infinity
+Measure = Annotated[float, Meta(ge=0, le=1e12)]
 Percent = Annotated[int, Meta(ge=0, le=100)]
-Name = Annotated[str, Meta(pattern="^[a-z0-9-]{2,60}$")]  # of a workload or a family
-Digits = Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
+Name = Annotated[str, Meta(pattern=r"^[a-z0-9-]{2,60}$(?!\n)")]  # of a workload or a family
+Digits = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$(?!\n)")]
 
 
 class Machine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
@@ -115,7 +117,7 @@ class Conditions(Moment, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 class Workload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """The facts of a workload that do not depend on where it runs."""
 
-    id: Annotated[str, meaning("Name, such as resnet50-train", pattern="^[a-z0-9-]{2,60}$")]
+    id: Annotated[str, meaning("Name, such as resnet50-train", pattern=r"^[a-z0-9-]{2,60}$(?!\n)")]
     version: Annotated[int, meaning("Changes when results stop being comparable", ge=1)]
     family: Annotated[Name | None, meaning("What variants share, such as resnet50-train: one page")] = None
     variant: Annotated[Text | None, meaning("What tells it from the rest of its family: batch 8")] = None
@@ -125,14 +127,15 @@ class Workload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     batch: Annotated[Count, meaning("Samples in one iteration")]
     input_shape: Annotated[Text, meaning("Shape of one sample")]
     item: Annotated[Text, meaning("What one item of the throughput is: image, sequence, call")]
-    items_per_iteration: Annotated[float, meaning("Items in one iteration", gt=0)]
+    items_per_iteration: Annotated[float, meaning("Items in one iteration", gt=0, le=1e12)]
     flops_per_iteration: Annotated[
-        float | None, meaning("Floating-point operations of one iteration, a multiply-add counting 2", unit="FLOP")
+        Work | None,
+        meaning("Floating-point operations of one iteration, a multiply-add counting 2", unit="FLOP"),
     ] = None
     bytes_per_iteration: Annotated[
-        float | None, meaning("Least bytes moved through memory in one iteration", unit="bytes")
+        Work | None, meaning("Least bytes moved through memory in one iteration", unit="bytes")
     ] = None
-    parameters: Annotated[int | None, meaning("Trainable parameters of the model")] = None
+    parameters: Annotated[Number | None, meaning("Trainable parameters of the model")] = None
     model: Annotated[Text | None, meaning("Library and model, such as torchvision resnet50")] = None
     loss: Annotated[Text | None, meaning("Loss of a training")] = None
     optimizer: Annotated[Text | None, meaning("Optimizer of a training, with its settings")] = None
@@ -190,10 +193,11 @@ class Sustained(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
 
     iterations: Annotated[Count, meaning("Iterations in every timed block")]
     block_ns: Annotated[tuple[Count, ...], meaning("Duration of each timed block, in order", unit="ns")]
-    energy_j: Annotated[float | None, meaning("Energy that the device took meanwhile", unit="J")] = None
+    energy_j: Annotated[Measure | None, meaning("Energy that the device took meanwhile", unit="J")] = None
     energy_source: Annotated[Text | None, meaning("Which counter the energy comes from")] = None
     energy_s: Annotated[
-        float | None, meaning("Time in which it was taken, the pauses between the blocks included", unit="s")
+        Measure | None,
+        meaning("Time in which it was taken, the pauses between the blocks included", unit="s"),
     ] = None
 
 
@@ -212,9 +216,9 @@ class Signature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
 class Case(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """One workload on one device, in one precision and one mode: what is measured and can fail."""
 
-    workload: Annotated[str, meaning("Name of the workload", pattern="^[a-z0-9-]{2,60}$")]
+    workload: Annotated[str, meaning("Name of the workload", pattern=r"^[a-z0-9-]{2,60}$(?!\n)")]
     version: Annotated[int, meaning("Version of the workload", ge=1)]
-    device: Annotated[str, meaning("cpu, mps, cuda or xpu", pattern="^[a-z]{2,10}$")]
+    device: Annotated[str, meaning("cpu, mps, cuda or xpu", pattern=r"^[a-z]{2,10}$(?!\n)")]
     precision: Annotated[Precision, meaning("Number format")]
     mode: Annotated[Mode, meaning("eager or compile")]
     fallback: Annotated[

@@ -1,13 +1,14 @@
 """Where a run stands among all known machines, and among what others published of the same work."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct
 
 from .models import Base, PublishedRecord
 from .rows import ResultRow
-from .subjects import Key
+from .subjects import Key, numbers, power_rank
 
 _CELLS = Base.metadata.tables["cells"]
 
@@ -71,12 +72,17 @@ def _known(connection: sa.Connection, workloads: Iterable[str]) -> Mapping[Key, 
     """What is known of each case, one entry a configuration: that of its newest torch."""
     chosen = sa.select(_CELLS).where(_CELLS.c.workload.in_(workloads), _CELLS.c.ranked)
     found: dict[Key, dict[str, _Known]] = {}
-    for row in connection.execute(chosen.order_by(_CELLS.c.newest)).mappings():
+    for row in sorted(connection.execute(chosen).mappings(), key=_age):  # the last one of a configuration is kept
         key = Key(row["workload"], row["version"], _unit(row["device"]), row["precision"], row["mode"])
         name = ", ".join(part for part in (row["chip"], row["bin"]) if part)
         one = _Known(row["configuration"], name, row["device"], row["torch"], row["median_s"], row["machines"])
         found.setdefault(key, {})[f"{row['configuration']} {row['chip']}"] = one
     return {key: list(entries.values()) for key, entries in found.items()}
+
+
+def _age(row: Mapping[str, Any]) -> tuple[object, ...]:
+    """What makes a row the one that speaks for its configuration: the newest torch and system, plugged in, the last."""
+    return numbers(row["torch"]), numbers(row["os"]), -power_rank(row["power"]), row["newest"]
 
 
 def _published(connection: sa.Connection, workloads: Iterable[str]) -> Mapping[Key, list[tuple[str, str, float, str]]]:

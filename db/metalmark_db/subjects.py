@@ -14,6 +14,7 @@ from .errors import UsageProblem
 from .models import Base, RunRecord
 
 MOST = 6  # side by side, which is what a table has room for
+_RUN = re.compile(r"run [0-9]{1,9}|[0-9]{1,7}")  # eight digits may begin an id
 _HEX = re.compile(r"[0-9a-f]{8,64}")
 _KEY = ("workload", "version", "precision", "mode")
 _TOLD = ("device", "torch", "os", "median_s", "low_s", "high_s", "interval", "machines", "runs")
@@ -80,10 +81,10 @@ def _only(subject: Subject, pattern: str) -> Subject:
 
 
 def _find(connection: sa.Connection, name: str) -> list[Subject]:
-    if name.removeprefix("run ").isdecimal():
+    if _RUN.fullmatch(name):
         return [_run(connection, int(name.removeprefix("run ")))]
-    if _HEX.fullmatch(name):
-        return [_by_digits(connection, name)]
+    if _HEX.fullmatch(name.removeprefix("machine ")):
+        return [_by_digits(connection, name.removeprefix("machine "))]
     return _chip(connection, name)
 
 
@@ -114,15 +115,21 @@ def _by_digits(connection: sa.Connection, digits: str) -> Subject:
     chosen = sa.select(_CELLS.c.chip, _CELLS.c.power, *(_CELLS.c[name] for name in (*_KEY, *_TOLD)))
     found = connection.execute(chosen.where(_CELLS.c.configuration == machines[0], _CELLS.c.ranked)).all()
     first: dict[Any, Any] = {}
-    for row in sorted(found, key=lambda row: _rank(row.power)):
+    for row in sorted(found, key=lambda row: power_rank(row.power)):
         first.setdefault((row.chip, *row[2:9]), row[2:])
     if not first:
         raise UsageProblem(f"The machine {digits} has no result that may be ranked.")
     return Subject(f"machine {machines[0][:8]}", _keyed(first.values()))
 
 
-def _rank(power: str | None) -> int:
+def power_rank(power: str | None) -> int:
+    """Which states of power speak for a machine before others: 0 is the first."""
     return _POWER.index(power) if power in _POWER else len(_POWER)
+
+
+def numbers(text: str | None) -> tuple[int, ...]:
+    """The numbers in a version, by which versions are ordered: 2.9 comes before 2.10."""
+    return tuple(map(int, re.findall(r"[0-9]{1,9}", text or "")))
 
 
 def _chip(connection: sa.Connection, name: str) -> list[Subject]:
@@ -130,11 +137,15 @@ def _chip(connection: sa.Connection, name: str) -> list[Subject]:
     for spelled in _spellings(connection, chip):
         chosen = sa.select(_SUMMARY.c.bin).where(_SUMMARY.c.chip == spelled).distinct()
         bins = sorted({found or "" for found in connection.scalars(chosen)})
-        fitting = [one for one in bins if part.casefold() in one.casefold()]
+        fitting = [one for one in bins if _parts(part) <= _parts(one)]
         if fitting:
             return [_bin(connection, spelled, one) for one in fitting]
     known = connection.execute(sa.select(_SUMMARY.c.chip, _SUMMARY.c.bin).distinct()).all()
     raise UsageProblem(_unknown(name, sorted({f"{one}, {of}" if of else one for one, of in known})))
+
+
+def _parts(text: str) -> set[str]:
+    return {part.strip().casefold() for part in text.split(",") if part.strip()}
 
 
 def _spellings(connection: sa.Connection, name: str) -> list[str]:
@@ -169,6 +180,11 @@ def _keyed(rows: Iterable[Any]) -> dict[Key, tuple[Measured, ...]]:
     return {key: tuple(several) for key, several in found.items()}
 
 
-_OF_CHIP = sa.select(*(_SUMMARY.c[name] for name in (*_KEY, *_TOLD))).where(_SUMMARY.c.chip == sa.bindparam("chip"))
+# Of several rows that fit, the first is taken: machines of their own before virtual ones, then the newest.
+_OF_CHIP = (
+    sa.select(*(_SUMMARY.c[name] for name in (*_KEY, *_TOLD)))
+    .where(_SUMMARY.c.chip == sa.bindparam("chip"))
+    .order_by(sa.func.coalesce(_SUMMARY.c.virtual, sa.false()), _SUMMARY.c.newest.desc(), _SUMMARY.c.device)
+)
 _OF_BIN = _OF_CHIP.where(_SUMMARY.c.bin == sa.bindparam("bin"))
 _OF_NO_BIN = _OF_CHIP.where(_SUMMARY.c.bin.is_(None))

@@ -70,8 +70,10 @@ def brought_up_to_date(engine: sa.Engine) -> bool:
     """Whether both tables are up to date now; a database that may only be read keeps what it has."""
     try:
         refresh(engine)
-    except sa.exc.DBAPIError:
-        return False
+    except sa.exc.DBAPIError as error:
+        if any(words in str(error.orig) for words in ("readonly", "read-only", "permission denied")):
+            return False
+        raise
     return True
 
 

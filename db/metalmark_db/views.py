@@ -28,6 +28,9 @@ _AGREED = f"""(
             )
     )"""  # noqa: S608 - texts of this module
 
+_SHARE = f"""CASE
+        WHEN c.workload = 'copy-bandwidth' THEN w.bytes_per_iteration / 1e9 ELSE w.flops_per_iteration / 1e12
+    END / c.median_s / {_AGREED}"""
 # Of a chip that no file names: its maker, as far as the name tells it.
 _FAMILY = """CASE
         WHEN lower({0}) LIKE '%apple%' THEN 'Apple' WHEN lower({0}) LIKE '%nvidia%' THEN 'NVIDIA'
@@ -76,6 +79,7 @@ SELECT
     c.reason,
     c.outcome = 'ok' AND c.median_s IS NOT NULL AND NOT c.fallback
         AND CAST(c.flags AS TEXT) NOT LIKE '%"beyond_peak"%'
+        AND (c.workload NOT LIKE 'matmul-%' AND c.workload <> 'copy-bandwidth' OR coalesce({_SHARE}, 0) <= 1.1)
         AND CAST(s.environment AS TEXT) = '{{}}'
         AND NOT (coalesce(m.virtual, FALSE) AND c.device = 'cpu')
         AND NOT coalesce(s.torch_debug, FALSE) AND NOT coalesce(s.rosetta, FALSE)
@@ -87,8 +91,7 @@ SELECT
     c.samples,
     w.items_per_iteration / c.median_s AS items_per_s,
     w.flops_per_iteration / c.median_s / 1e12 AS tflops,
-    CASE WHEN c.workload = 'copy-bandwidth' THEN w.bytes_per_iteration / 1e9 ELSE w.flops_per_iteration / 1e12 END
-        / c.median_s / {_AGREED} AS peak_share,
+    {_SHARE} AS peak_share,
     b.median_s AS cpu_s,
     b.median_s / c.median_s AS speedup,
     c.sustained_energy_j / c.sustained_iterations / json_array_length(c.sustained_block_ns) AS energy_j,

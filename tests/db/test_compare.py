@@ -163,6 +163,8 @@ def test_runs_and_machines_are_found_by_number_and_id(filled: sa.Engine, head: R
     [
         (["Apple M9"], "no result of Apple M9.*Measured are: .*Apple M4"),
         (["99"], "no run 99"),
+        (["9" * 30], "No machine and no run begins with"),
+        (["9" * 5000], "no result of"),
         (["0123456789abcdef"], "No machine and no run begins with"),
         (["m4, 40-core GPU"], "no result of m4, 40-core GPU"),
         (["'; DROP TABLE runs; --"], "no result of"),
@@ -205,6 +207,35 @@ def test_standing_counts_computers_and_names_the_neighbours(filled: sa.Engine) -
     assert place.below.name == "Apple M1, 10-core CPU, 8-core GPU"
     assert place.below.ratio == pytest.approx(0.5)
     assert place.published is None
+
+
+def test_a_configuration_stands_with_its_newest_torch_and_not_its_newest_run(
+    any_engine: sa.Engine, head: RunHead, workload: Workload
+) -> None:
+    from metalmark_db import queries  # noqa: PLC0415 - for this alone
+
+    for torch, time, chip, started in (
+        ("2.14.0", 10_000_000, "Apple M5", "2026-01-01"),
+        ("2.9.0", 90_000_000, "Apple M5", "2026-06-01"),  # later, with an older release
+        ("2.14.0", 30_000_000, "Apple M4", "2026-07-01"),
+    ):
+        one = msgspec.structs.replace(
+            head,
+            started_at=f"{started}T00:00:00+00:00",
+            machine=msgspec.structs.replace(head.machine, chip=chip),
+            software=msgspec.structs.replace(head.software, torch_version=torch, environment={}),
+        )
+        number = store.begin_run(any_engine, one, [workload])
+        store.save_case(any_engine, number, ok("mps", time, device_chip=chip))
+    summary.refresh(any_engine)
+    (place,) = standing(any_engine, queries.results(any_engine, number))
+    assert (place.machines, place.faster_than, place.percentile) == (1, 0, 0)
+
+
+def test_a_part_of_a_bin_is_a_whole_part(filled: sa.Engine) -> None:
+    with pytest.raises(UsageProblem, match="no result"):
+        subjects.find(filled, ["m4, 0-core GPU"])
+    assert len(subjects.find(filled, ["m4, 10-core CPU, 8-core GPU"])) == 1
 
 
 def test_standing_knows_what_others_published_of_the_same_work(

@@ -153,6 +153,22 @@ def test_what_is_there_stays_unless_it_may_be_replaced(filled: str, tmp_path: Pa
     assert [one.name for one in tmp_path.iterdir() if one.name.startswith(".export")] == []
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet", "sqlite"])
+def test_a_folder_of_a_persons_own_is_never_replaced(database: Path, tmp_path: Path, form: str) -> None:
+    (tmp_path / "mine" / "deep").mkdir(parents=True)
+    (tmp_path / "mine" / "deep" / "work.txt").write_text("a year of work")
+    assert call("export", str(tmp_path / "mine"), "--format", form, "--force", "--db", str(database)) == 2
+    assert (tmp_path / "mine" / "deep" / "work.txt").read_text() == "a year of work"
+
+
+def test_a_database_in_use_is_never_replaced(database: Path, tmp_path: Path) -> None:
+    other = open_database(str(tmp_path / "other.sqlite"))
+    with other.connect() as connection:
+        connection.execute(sa.text("SELECT 1"))
+        assert call("export", str(tmp_path / "other.sqlite"), "--force", "--db", str(database)) == 2
+    other.dispose()
+
+
 @pytest.mark.parametrize("words", [("x.txt",), ("-", "--format", "parquet"), ("-", "--format", "sqlite")])
 def test_what_cannot_be_written_is_said(database: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
     place = words[0] if words[0] == "-" else str(tmp_path / words[0])

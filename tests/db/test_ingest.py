@@ -21,8 +21,8 @@ from metalmark_db.document import Document, decode, document_of, encode
 from metalmark_db.errors import DataProblem
 from metalmark_db.ingest import Fate, Handled, ingest
 from metalmark_db.load import load_run
-from metalmark_db.record import Case, Conditions, Moment, Round, Run, RunHead, Workload
-from metalmark_db.words import Outcome
+from metalmark_db.record import Case, Conditions, Moment, Round, Run, RunHead, Truth, Workload
+from metalmark_db.words import Outcome, Reason
 from tests.db.test_load import storable
 from tests.records import records
 
@@ -37,6 +37,9 @@ def document(head: RunHead, workload: Workload, make_case: MakeCase) -> Document
     return document_of(
         Run(head=head, cases=cases, conditions_after=Conditions(load_1m=2.0), finished=True), (workload,)
     )
+
+
+WRONG = Truth(reference="cpu fp32", samples=1, error_norm=0.9, error_max=1.0, error_max_rms=1.0, tolerance=1e-3)
 
 
 def taken(engine: sa.Engine, *documents: Document | bytes) -> list[Handled]:
@@ -67,7 +70,22 @@ def test_recorded_runs_go_in_once_and_come_out_byte_for_byte(any_engine: sa.Engi
     assert [encode(document_of(*load_run(any_engine, number))) for number in numbers] == texts
 
 
-@given(case=records(Case).map(storable))
+def credible(case: Case) -> Case:
+    """The case without what its evidence would deny."""
+    rounds = tuple(
+        msgspec.structs.replace(one, residual_ns=None, iterations=one.iterations % 999 + 1) for one in case.rounds
+    )
+    ok = case.outcome is Outcome.OK
+    return msgspec.structs.replace(
+        case,
+        rounds=rounds,
+        fallback=case.fallback or bool(case.fallback_ops),
+        reason=None if ok else case.reason,
+        truth=None if ok else case.truth,
+    )
+
+
+@given(case=records(Case).map(storable).map(credible))
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_case_comes_out_as_it_went_in(engine: sa.Engine, head: RunHead, workload: Workload, case: Case) -> None:
     document = document_of(Run(head=head, cases=(case,)), (workload,))
@@ -120,6 +138,8 @@ def test_a_refused_document_leaves_nothing_and_the_others_go_on(any_engine: sa.E
         ({"cases": ()}, "nothing was measured"),
         ({"started_at": "yesterday"}, "no time in ISO 8601"),
         ({"started_at": "2026-11-30T12:00:00"}, "not in UTC"),
+        ({"started_at": "20261130T120000Z"}, "not written as '2026-11-30T12:00:00+00:00'"),
+        ({"started_at": "2026-11-30\x1b12:00:00+00:00"}, "not written as"),
         ({"started_at": "2026-11-30T12:00:00+02:00"}, "not in UTC"),
         ({"started_at": "9999-01-01T00:00:00+00:00"}, "yet to come"),
     ],
@@ -146,6 +166,15 @@ def test_a_run_that_cannot_be_is_refused(
         ({"rounds": (Round(number=0, iterations=1, block_ns=(2**63,)),)}, "no clock shows"),
         ({"conditions": Moment()}, "say nothing"),
         ({"workload": "unheard-of"}, "neither does the database"),
+        ({"device": "toaster"}, "none of cpu, mps, cuda, xpu"),
+        ({"fallback_ops": ("aten::x",)}, "does not say that it fell back"),
+        ({"reason": Reason.UNSYNCHRONIZED}, "is ok, with the reason unsynchronized"),
+        ({"truth": WRONG}, "differs from the reference by more than its tolerance"),
+        (
+            {"rounds": (Round(number=0, iterations=1, block_ns=(10**6,) * 6, residual_ns=10**9),)},
+            "clock stopped before",
+        ),
+        ({"rounds": (Round(number=0, iterations=2**60, block_ns=(5,) * 6),)}, "which no run has"),
         ({"needed_bytes": 2**63}, "does not take it"),
         ({"detail": "a\0b"}, ""),
     ],
@@ -168,11 +197,12 @@ def test_facts_of_a_known_workload_cannot_be_changed_by_a_document(any_engine: s
     other = document_of(msgspec.structs.replace(document.run, finished=False), (lie,))
     (found,) = taken(any_engine, other)
     assert "flops_per_iteration of toy-infer version 1 is 1.0; the database knows 2000000000.0" in str(found.reason)
-    retitled = msgspec.structs.replace(facts, title="Another", model="torchvision toy")
+    retitled = msgspec.structs.replace(facts, title="Another", model="torchvision toy", bytes_per_iteration=1.0)
     (found,) = taken(any_engine, document_of(msgspec.structs.replace(document.run, finished=False), (retitled,)))
     assert found.fate is Fate.ADDED
     (row,) = queries.workloads(any_engine)
-    assert (row.title, row.model) == ("Toy", "torchvision toy")  # what nobody had told is filled in
+    assert (row.title, row.model) == ("Toy", "torchvision toy")  # what nobody had told is filled in ...
+    assert row.bytes_per_iteration is None  # ... but nothing that figures rest on
 
 
 def test_summary_and_cells_are_up_to_date_afterwards(any_engine: sa.Engine) -> None:
@@ -225,6 +255,29 @@ def test_what_cannot_be_read_is_named_with_the_cause(tmp_path: Path, name: str) 
     assert found == str(tmp_path / name)
     assert isinstance(problem, DataProblem)
     assert "cannot be read" in str(problem)
+
+
+def test_lines_inside_an_archive_are_read_and_a_broken_one_ends_nothing(tmp_path: Path) -> None:
+    text = RUNS[0].read_bytes()
+    with zipfile.ZipFile(tmp_path / "lines.zip", "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("all.jsonl", text + text)
+        archive.writestr("all.jsonl.gz", gzip.compress(text))
+    assert [data for _, data in handed.documents(str(tmp_path / "lines.zip"))] == [text] * 3
+    spoiled = bytearray((tmp_path / "lines.zip").read_bytes())
+    spoiled[60:90] = b"\xff" * 30
+    (tmp_path / "spoiled.zip").write_bytes(spoiled)
+    assert all(
+        isinstance(data, DataProblem) or data == text for _, data in handed.documents(str(tmp_path / "spoiled.zip"))
+    )
+
+
+@pytest.mark.parametrize("before", [b"", b"\n \n", b"\xef\xbb\xbf", b'{"broken\n'])
+def test_one_bad_line_of_standard_input_costs_that_line(before: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = RUNS[0].read_bytes()
+    monkeypatch.setattr("sys.stdin", _Input(before + text + text))
+    found = [data for _, data in handed.documents("-")]
+    assert found[-2:] == [text, text]
+    assert len(found) == 2 + (before == b'{"broken\n')
 
 
 def test_a_file_that_unfolds_without_end_is_refused(tmp_path: Path) -> None:

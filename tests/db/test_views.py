@@ -15,7 +15,7 @@ from metalmark_db.engine import open_database
 from metalmark_db.ingest import ingest
 from metalmark_db.record import Case, Machine, Round, RunHead, Software, Sustained, Workload
 from metalmark_db.views import ALL
-from metalmark_db.words import Mode, Outcome, Precision
+from metalmark_db.words import Mode, Outcome, Precision, Task
 
 FLAGS = ("virtual", "fallback", "ranked")
 
@@ -112,6 +112,17 @@ def test_what_may_be_ranked(
     )
     row = one_row(any_engine, head, workload, msgspec.structs.replace(ok("mps", 20_000_000), **case))
     assert row["ranked"] is ranked
+
+
+def test_a_time_beyond_the_peak_is_not_ranked_though_nobody_flagged_it(any_engine: sa.Engine, plain: RunHead) -> None:
+    """An M4 does 4.26 TFLOP/s: a product of 17.2 GFLOP in 4 ms is right at it, in 1 ms beyond."""
+    product = Workload(
+        id="matmul-2048", version=1, title="Product", source="metalmark", task=Task.OPERATION, batch=1,
+        input_shape="2048x2048", item="call", items_per_iteration=1, flops_per_iteration=2 * 2048.0**3,
+    )  # fmt: skip
+    for block, ranked in ((41_000_000, True), (10_000_000, False)):
+        row = one_row(any_engine, plain, product, ok("mps", block, workload="matmul-2048"))
+        assert row["ranked"] is ranked, row["peak_share"]
 
 
 def test_a_card_is_charted_under_its_name_whatever_the_system_calls_it(
