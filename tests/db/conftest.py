@@ -1,4 +1,4 @@
-"""Fixtures for the database's tests: real SQLite files."""
+"""Fixtures for the database's tests: real SQLite files and a real PostgreSQL."""
 
 import shutil
 import tempfile

@@ -28,6 +28,12 @@ def storable(case: Case) -> Case:
 
 
 @pytest.fixture
+def engine(any_engine: sa.Engine) -> sa.Engine:
+    """Every test of this file is a promise on both engines."""
+    return any_engine
+
+
+@pytest.fixture
 def run_id(engine: sa.Engine, head: RunHead, workload: Workload) -> int:
     return store.begin_run(engine, head, [workload])
 

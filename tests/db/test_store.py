@@ -20,29 +20,47 @@ MakeCase = Callable[..., Case]
 
 
 @pytest.fixture
+def engine(any_engine: sa.Engine) -> sa.Engine:
+    """Every test of this file is a promise on both engines."""
+    return any_engine
+
+
+@pytest.fixture
 def run_id(engine: sa.Engine, head: RunHead, workload: Workload) -> int:
     """A run that has begun."""
     return store.begin_run(engine, head, [workload])
 
 
-def test_a_case_is_in_the_file_as_soon_as_it_was_saved(
-    engine: sa.Engine, database: Path, run_id: int, make_case: MakeCase
+def test_a_case_is_there_for_others_as_soon_as_it_was_saved(
+    engine: sa.Engine, any_address: str, run_id: int, make_case: MakeCase
 ) -> None:
     store.save_case(engine, run_id, make_case())
+    other = store.open_database(any_address)
+    assert [(row.outcome, row.median_s, row.samples) for row in queries.results(other)] == [("ok", 0.002, 10)]
+    (case,) = store.load_cases(other, run_id)
+    assert case.rounds[0].block_ns == (20_000_000,) * 10
+    other.dispose()
+
+
+def test_samples_can_be_read_by_any_sqlite_tool(
+    database: Path, head: RunHead, workload: Workload, make_case: MakeCase
+) -> None:
+    ours = store.open_database(str(database))
+    store.save_case(ours, store.begin_run(ours, head, [workload]), make_case())
     other = sqlite3.connect(database)
-    assert other.execute("SELECT outcome, median_s, samples FROM results").fetchall() == [("ok", 0.002, 10)]
     assert other.execute("SELECT sum(value), count(*) FROM rounds, json_each(block_ns)").fetchone() == (200_000_000, 10)
     other.close()
+    ours.dispose()
 
 
-def test_a_killed_writer_loses_no_saved_case(database: Path) -> None:
+def test_a_killed_writer_loses_no_saved_case(any_address: str) -> None:
     """A process stores cases and is killed without warning after the third; three are there."""
     program = f"""
 import os, signal, sys
 from metalmark_db import store
 from metalmark_db.record import *
 from metalmark_db.words import *
-engine = store.open_database({str(database)!r})
+engine = store.open_database({any_address!r})
 facts = Workload(id="toy-infer", version=1, title="Toy", source="x", task=Task.INFERENCE, batch=1, input_shape="1",
                  item="image", items_per_iteration=1)
 head = RunHead(started_at="2026-11-30T12:00:00+00:00", effort=Effort.QUICK, seed=1, machine=Machine(),
@@ -55,7 +73,9 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
     ended = subprocess.run([sys.executable, "-c", program], check=False)
     assert ended.returncode == -signal.SIGKILL
-    rows = queries.results(store.open_database(str(database)))
+    engine = store.open_database(any_address)
+    rows = queries.results(engine)
+    engine.dispose()
     assert {(row.device, row.outcome) for row in rows} == {("cpu", "ok"), ("mps", "ok"), ("cuda", "ok")}
 
 
@@ -147,7 +167,9 @@ def test_results_name_family_variant_and_work_signature(
     run_id = store.begin_run(engine, head, [facts])
     store.save_case(engine, run_id, make_case("cpu"))
     store.save_case(engine, run_id, msgspec.structs.replace(make_case("mps"), signature=signature))
-    answer = ask(engine, "SELECT family, variant, device, signature_digest FROM results ORDER BY device")
+    answer = ask(
+        engine, "SELECT family, variant, device, signature_digest FROM results ORDER BY device", as_superuser=True
+    )
     assert answer.rows == (("toy", "batch 8", "cpu", None), ("toy", "batch 8", "mps", "0123456789abcdef"))
     assert {row.family for row in queries.results(engine)} == {"toy"}
 
