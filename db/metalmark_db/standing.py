@@ -80,7 +80,7 @@ def _known(connection: sa.Connection, workloads: Iterable[str]) -> Mapping[Key, 
     return {key: list(entries.values()) for key, entries in found.items()}
 
 
-def _age(row: Mapping[str, Any]) -> tuple[object, ...]:
+def _age(row: Mapping[Any, Any]) -> tuple[tuple[int, ...], tuple[int, ...], int, str]:
     """What makes a row the one that speaks for its configuration: the newest torch and system, plugged in, the last."""
     return numbers(row["torch"]), numbers(row["os"]), -power_rank(row["power"]), row["newest"]
 

@@ -10,7 +10,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from .. import handed, output, summary
 from ..engine import opened
 from ..errors import DataProblem
-from ..ingest import Fate, Handled, Source, ingest
+from ..ingest import Fate, Handled, ingest
+from ..prepare import Source
 from .query import DB
 
 _PATHS = "Documents (.json, .json.gz), one a line (.jsonl), folders, archives (.zip, .tar.gz), or - for standard input."
