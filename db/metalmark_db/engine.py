@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -17,9 +18,11 @@ from .data import data
 from .errors import DatabaseProblem
 from .locks import Work, alone
 from .models import AliasRecord, ChipRecord, LoadedRecord, MappingRecord, PublishedRecord, SourceRecord
+from .trouble import is_trouble, unusable
 
 _AGAIN_S = 0.02
 _BUSY_MS = 30_000  # another process may be migrating or storing a case
+_CONNECT_S = 10  # to a server; the driver's own patience is minutes
 
 
 def database_url(given: str | None = None) -> URL:
@@ -51,8 +54,9 @@ def database_url(given: str | None = None) -> URL:
 
 
 def _no_address(text: str) -> DatabaseProblem:
+    shown = re.sub(r"(://[^:/@]*:)[^@]*@", r"\1***@", text)  # passwords end in no log
     return DatabaseProblem(
-        f"'{text}' is not a database address that Metalmark takes. Give a path, or an SQLAlchemy URL such as "
+        f"'{shown}' is not a database address that Metalmark takes. Give a path, or an SQLAlchemy URL such as "
         "sqlite:////home/me/metalmark.sqlite or postgresql+psycopg://user@host/name (--db or METALMARK_DB)."
     )
 
@@ -72,11 +76,12 @@ def open_database(given: str | None = None, *, create: bool = True) -> sa.Engine
             _must_exist(url)
         _make_folder(url)
         engine = _engine(url)
-        migrate.to_newest(engine, name)
-        _keep_journal(engine)
-        load_published(engine)
-    except (sa.exc.DBAPIError, sqlite3.Error, OSError, RuntimeError, UnicodeError) as error:
-        raise unreadable(name, error) from error
+        with _closed_on_error(engine):
+            migrate.to_newest(engine, name)
+            _keep_journal(engine)
+            load_published(engine)
+    except (sa.exc.DBAPIError, sqlite3.Error, OSError, RuntimeError, ValueError) as error:
+        raise unusable(name, error) from error
     except sa.exc.NoSuchModuleError as error:
         raise DatabaseProblem(f"{name} needs a driver that is not installed: {error}.") from error
     except ModuleNotFoundError as error:
@@ -87,25 +92,27 @@ def open_database(given: str | None = None, *, create: bool = True) -> sa.Engine
 
 
 @contextlib.contextmanager
+def _closed_on_error(engine: sa.Engine) -> Iterator[None]:
+    """Leave no connection behind where an error ends the work."""
+    try:
+        yield
+    except BaseException:
+        engine.dispose()
+        raise
+
+
+@contextlib.contextmanager
 def opened(given: str | None = None, *, create: bool = True) -> Iterator[sa.Engine]:
     """As ``open_database``, for as long as a command works; its connections are closed at the end."""
     engine = open_database(given, create=create)
     try:
         yield engine
-    except sa.exc.OperationalError as error:  # locked, full, or gone in the middle of the work
-        raise unreadable(engine.url.render_as_string(hide_password=True), error) from error
+    except sa.exc.DBAPIError as error:
+        if not is_trouble(error):
+            raise
+        raise unusable(engine.url.render_as_string(hide_password=True), error, opened=True) from error
     finally:
         engine.dispose()
-
-
-def unreadable(name: str, error: BaseException) -> DatabaseProblem:
-    """The error that tells a person which database failed and what to try."""
-    cause = str(getattr(error, "orig", None) or error).strip().splitlines()
-    return DatabaseProblem(
-        f"The database {name} cannot be used: {cause[0] if cause else type(error).__name__}. Check that the path is "
-        "right, that it is a Metalmark database, and that you may write there; or name another with --db or "
-        "METALMARK_DB. Nothing in it was changed."
-    )
 
 
 def load_published(engine: sa.Engine, folder: Path | None = None) -> bool:
@@ -130,6 +137,8 @@ def load_published(engine: sa.Engine, folder: Path | None = None) -> bool:
     )
     with engine.execution_options(metalmark_write=True).begin() as connection:
         alone(connection, Work.PUBLISHED)
+        if connection.scalar(loaded) == edition:  # another program has done it meanwhile
+            return False
         for table, _ in reversed(tables):
             connection.execute(sa.delete(table))
         for table, rows in tables:
@@ -173,12 +182,16 @@ def _keep_journal(engine: sa.Engine) -> None:
 
 def _make_folder(url: URL) -> None:
     if url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:"):
-        Path(str(url.database)).expanduser().parent.mkdir(parents=True, exist_ok=True)
+        path = Path(str(url.database)).expanduser()
+        if path.is_dir():
+            raise DatabaseProblem(f"{path} is a folder. Name a file in it, such as {path / 'metalmark.sqlite'}.")
+        path.parent.mkdir(parents=True, exist_ok=True)
 
 
 def _engine(url: URL) -> sa.Engine:
     if url.get_backend_name() != "sqlite":
-        return sa.create_engine(url)
+        told = "connect_timeout" in url.query or "PGCONNECT_TIMEOUT" in os.environ
+        return sa.create_engine(url, connect_args={} if told else {"connect_timeout": _CONNECT_S})
     if url.database and url.database.startswith("~"):
         url = url.set(database=str(Path(url.database).expanduser()))
     engine = sa.create_engine(url)

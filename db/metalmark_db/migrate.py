@@ -1,6 +1,9 @@
 """Migrations of a database, by Alembic; a contributor's database is user data and never thrown away."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 from alembic import command
@@ -42,11 +45,14 @@ def to_newest(engine: sa.Engine, name: str, revision: str = "head") -> None:
     Raises:
         DatabaseProblem: the database was written by a newer Metalmark, or holds something else.
     """
-    if _known_revision(engine, name) == newest() and revision == "head" and _views_are_current(engine):
-        return
+    with engine.connect() as connection:  # all questions in one transaction: another process may be migrating
+        if _is_newest(connection, name) and revision == "head":
+            return
     settings = config()
-    with engine.execution_options(metalmark_write=True).begin() as connection:
+    with _tables_may_be_made_anew(engine) as connection:
         alone(connection, Work.SCHEMA)
+        if _is_newest(connection, name) and revision == "head":  # another program has done it meanwhile
+            return
         views.drop(connection)
         settings.attributes["connection"] = connection
         command.upgrade(settings, revision)
@@ -56,18 +62,37 @@ def to_newest(engine: sa.Engine, name: str, revision: str = "head") -> None:
             connection.execute(sa.insert(LoadedRecord), {"name": "views", "digest": views.edition()})
 
 
-def _views_are_current(engine: sa.Engine) -> bool:
-    with engine.connect() as connection:
-        loaded = connection.scalar(sa.select(LoadedRecord.digest).where(LoadedRecord.name == "views"))
+@contextlib.contextmanager
+def _tables_may_be_made_anew(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """A transaction without foreign keys on SQLite, which alters a table by copying it.
+
+    With them, to drop the old one of cases would delete all rounds that point to it.
+    """
+    with engine.execution_options(metalmark_write=True).connect() as connection:
+        driver: Any = connection.connection.driver_connection
+        sqlite = connection.dialect.name == "sqlite"
+        if sqlite:
+            driver.execute("PRAGMA foreign_keys=OFF")  # inside a transaction it would do nothing
+        try:
+            with connection.begin():
+                yield connection
+        finally:
+            if sqlite:
+                driver.execute("PRAGMA foreign_keys=ON")
+
+
+def _is_newest(connection: sa.Connection, name: str) -> bool:
+    if _known_revision(connection, name) != newest():
+        return False
+    loaded = connection.scalar(sa.select(LoadedRecord.digest).where(LoadedRecord.name == "views"))
     return loaded == views.edition()
 
 
-def _known_revision(engine: sa.Engine, name: str) -> str | None:
+def _known_revision(connection: sa.Connection, name: str) -> str | None:
     """The revision of a database that is ours, or empty."""
     known = {script.revision for script in ScriptDirectory.from_config(config()).walk_revisions()}
-    with engine.connect() as connection:  # both questions in one transaction: another process may be migrating
-        at = MigrationContext.configure(connection).get_current_revision()
-        tables = sa.inspect(connection).get_table_names()
+    at = MigrationContext.configure(connection).get_current_revision()
+    tables = sa.inspect(connection).get_table_names()
     if at is not None and at not in known:
         raise DatabaseProblem(
             f"The database {name} was written by a newer Metalmark (revision {at}). Update Metalmark with: "

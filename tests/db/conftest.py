@@ -102,6 +102,14 @@ def any_engine(any_address: str) -> Iterator[sa.Engine]:
     engine.dispose()
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty_address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Address of a place without any table, on each engine in turn."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'empty.sqlite'}"
+    return str(request.getfixturevalue("empty_postgres"))
+
+
 @pytest.fixture
 def reader_address(postgres: str) -> str:
     """Address of a PostgreSQL database, for a role that may write its rows and make tables, and is no superuser."""
