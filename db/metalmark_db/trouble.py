@@ -24,7 +24,17 @@ _WHAT_HELPS = (
     ),
     (('database "',), "Check the name in the address, or let somebody make it with: createdb NAME"),
     (
-        ("refused", "resolve", "timeout", "timed out", "unreachable", "no route", "no such file", "closed the conn"),
+        (
+            "refused",
+            "resolve",
+            "timeout",
+            "timed out",
+            "unreachable",
+            "no route",
+            "no such file",
+            "closed the conn",
+            "terminating",
+        ),
         "Check that the server runs, and its name and port in the address",
     ),
 )
