@@ -104,7 +104,17 @@ def _closed_on_error(engine: sa.Engine) -> Iterator[None]:
 @contextlib.contextmanager
 def opened(given: str | None = None, *, create: bool = True) -> Iterator[sa.Engine]:
     """As ``open_database``, for as long as a command works; its connections are closed at the end."""
-    engine = open_database(given, create=create)
+    with using(open_database(given, create=create)) as engine:
+        yield engine
+
+
+@contextlib.contextmanager
+def using(engine: sa.Engine) -> Iterator[sa.Engine]:
+    """An open database for as long as a command works.
+
+    Raises:
+        DatabaseProblem: it failed in the middle of the work: locked, full, or lost.
+    """
     try:
         yield engine
     except sa.exc.DBAPIError as error:

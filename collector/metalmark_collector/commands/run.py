@@ -1,5 +1,6 @@
 """The command ``run``."""
 
+import contextlib
 import functools
 import signal
 from pathlib import Path
@@ -10,8 +11,8 @@ import typer
 
 from metalmark_db import report, reporter
 from metalmark_db.commands.query import DB
+from metalmark_db.engine import open_database, using
 from metalmark_db.errors import UsageProblem
-from metalmark_db.store import open_database
 from metalmark_db.words import Effort, Mode, Precision
 
 from .. import devices, estimate, notices, plugins, preflight, resume, sitting, watch
@@ -89,13 +90,15 @@ def run(
     if only_estimate:
         _estimate(*plan_of(), seen, as_json=as_json)
         return
-    with alone() as claimed:
-        if go_on and not claimed:
-            raise UsageProblem(_MEASURING)
-        engine, plan, earlier = plan_of()
-        named = None if no_reporter or earlier else reporter.own(seen.machine)
-        ended = _measure(engine, request, plan, probe, seen, earlier, alone=claimed, reporter=named)
-    report.show_run(engine, ended.run_id, as_json=as_json)
+    with contextlib.ExitStack() as work:
+        with alone() as claimed:
+            if go_on and not claimed:
+                raise UsageProblem(_MEASURING)
+            engine, plan, earlier = plan_of()
+            work.enter_context(using(engine))
+            named = None if no_reporter or earlier else reporter.own(seen.machine)
+            ended = _measure(engine, request, plan, probe, seen, earlier, alone=claimed, reporter=named)
+        report.show_run(engine, ended.run_id, as_json=as_json)
     notices.after(ended, db)
     if not ended.finished:
         raise typer.Exit(_INTERRUPTED)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from metalmark_db.engine import opened
 from metalmark_db.output import command
-from metalmark_db.store import open_database
 
 from ..parts import require_parts
 
@@ -23,7 +23,8 @@ def build(
     require_parts()
     from ..builder import build as build_from  # noqa: PLC0415 - needs the packages asked for above
 
-    report = build_from(open_database(db), out, lambda line: print(f"{line} ...", file=sys.stderr))  # noqa: T201
+    with opened(db) as engine:
+        report = build_from(engine, out, lambda line: print(f"{line} ...", file=sys.stderr))  # noqa: T201
     typer.echo(
         f"{report.pages} pages with {report.drawings} drawings, from {report.runs} measured "
         f"run{'' if report.runs == 1 else 's'} and "
