@@ -149,14 +149,14 @@ def _marked(entry: Entry, place: str) -> Entry:
             )
         named[what] = f"{PREFIX}{name.removeprefix(PREFIX)}"
     facts = msgspec.structs.replace(facts, source=SOURCE, **named)
+    for name in ("items_per_iteration", "flops_per_iteration", "bytes_per_iteration", "parameters"):
+        number = getattr(facts, name)
+        if isinstance(number, int | float) and not 0 <= number < math.inf:  # NaN is neither
+            raise UsageProblem(f"{place} has {number} as its {name}. Give a finite number, or leave it out.")
     try:
         msgspec.convert(msgspec.to_builtins(facts), Workload)
     except (msgspec.ValidationError, TypeError) as error:
         raise UsageProblem(f"{place} has facts of a wrong kind: {error}. {_HOW}") from error
-    for name in ("items_per_iteration", "flops_per_iteration", "bytes_per_iteration", "parameters"):
-        number = getattr(facts, name)
-        if number is not None and not 0 <= number < math.inf:  # NaN is neither
-            raise UsageProblem(f"{place} has {number} as its {name}. Give a finite number, or leave it out.")
     lacking = {one.value for some in entry.precisions.values() for one in some if one not in entry.tolerances}
     if lacking:
         raise UsageProblem(f"{place} has no tolerance for {', '.join(sorted(lacking))}. Give one in `tolerances`.")

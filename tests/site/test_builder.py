@@ -101,7 +101,7 @@ def test_hostile_names_are_text_in_every_page(pages: dict[str, str], parsed: dic
     assert "workloads/hostile/index.html" in pages
 
 
-def test_every_page_can_be_reached_and_every_link_leads_somewhere(parsed: dict[str, Page]) -> None:
+def test_every_page_can_be_reached_and_every_link_leads_somewhere(parsed: dict[str, Page], html: Path) -> None:
     """From the home page on, by links alone; pages of chips, workloads and sources are not in the navigation."""
     host = "http://site/"
     known = {urljoin(host, path.removesuffix("index.html")) for path in parsed} - {urljoin(host, "404.html")}
@@ -111,7 +111,9 @@ def test_every_page_can_be_reached_and_every_link_leads_somewhere(parsed: dict[s
         seen.add(here)
         for link in parsed[f"{here.removeprefix(host)}index.html"].links:
             target = urljoin(here, link).partition("#")[0]
-            if target.startswith(host) and not target.endswith(".txt"):
+            if target.endswith((".txt", ".json")):
+                assert (html / target.removeprefix(host)).is_file()
+            elif target.startswith(host):
                 assert target in known
                 if target not in seen:
                     ahead.append(target)
